@@ -38,6 +38,8 @@ register(
         "normal numbers": "moves.box_muller:normals",
         "exchanges": "moves.shuffle:exchanges",
         "gamma numbers": "moves.rejection:gammas",
+        "Poisson numbers": "moves.rejection:poissons",
+        "binomial numbers": "moves.rejection:binomials",
         # products and their relatives
         "matrix product": "products.gemm:multiplier",
         "packed matrix": "products.tiles:packed",

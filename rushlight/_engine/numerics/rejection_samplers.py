@@ -32,11 +32,14 @@ def poisson(engine: Engine, rates: Array) -> Array:
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     if np.isinf(wide).any():
         raise RuntimeError("invalid Poisson rate, expected rate to be finite, got inf")
+    made = np.empty(wide.size, np.float64)
     with engine.lock:
-        draw = engine.double
-        made = [
-            _poisson_large(r, draw) if r >= 10 else _poisson_small(r, draw) if r else 0 for r in wide.tolist()
-        ]
+        if not _by_kernel("Poisson numbers", engine, [wide], made):
+            draw = engine.double
+            made[:] = [
+                _poisson_large(r, draw) if r >= 10 else _poisson_small(r, draw) if r else 0
+                for r in wide.tolist()
+            ]
     return _shaped(made, rates)
 
 
@@ -46,7 +49,7 @@ def _need_float(values: Array, kernel: str, dtypes: frozenset[dt.dtype] = FLOATS
         not_implemented(kernel, of)
 
 
-def _shaped(made: list[Any], like: Array) -> Array:
+def _shaped(made: Any, like: Array) -> Array:
     return convert(np.array(made, np.float64).reshape(like.shape), like.dtype)
 
 
@@ -97,11 +100,12 @@ def binomial(engine: Engine, counts: Array, probabilities: Array) -> Array:
     with np.errstate(invalid="ignore"):
         spread = np.sqrt((counts * few * (1 - few)).astype(np.float64))
         facts = counts, p, few, counts * few, spread, np.floor((counts + 1) * few), few / (1 - few)
+    made = np.empty(counts.size, np.float64)
     with engine.lock:
-        made = [
-            _binomial(engine.double, *fact)
-            for fact in zip(*[f.reshape(-1).tolist() for f in facts], strict=True)
-        ]
+        given = [np.asarray(f, np.float64).reshape(-1) for f in facts]
+        if not _by_kernel("binomial numbers", engine, given, made):
+            lists = [f.tolist() for f in given]
+            made[:] = [_binomial(engine.double, *fact) for fact in zip(*lists, strict=True)]
     return _shaped(made, counts)
 
 

@@ -296,3 +296,26 @@ def test_who_looks_at_the_words_does_not_hold_numpys_lock() -> None:
     with engine.lock, engine.exclusive():
         make(np.zeros(1, np.uint32))
     assert free and all(free)
+
+
+@pytest.mark.parametrize("rates", [(0.0, 0.3, 3.0, 9.9), (10.0, 40.0, 1e4), (0.0, 2.0, 30.0)], ids=str)
+def test_poisson_numbers_by_machine_code_are_those_of_python(rates):
+    wide = np.resize(np.array(rates), 3000)
+    one, other = Engine(3), Engine(3)
+    found = rejection_samplers.poisson(one, wide)
+    large, small, draw = rejection_samplers._poisson_large, rejection_samplers._poisson_small, other.double
+    wanted = [large(r, draw) if r >= 10 else small(r, draw) if r else 0 for r in wide.tolist()]
+    assert found.tolist() == wanted and one.double() == other.double()
+
+
+def test_binomial_numbers_by_machine_code_are_those_of_python() -> None:
+    counts = np.resize(np.array([0.0, 1, 10, 40, 1000, np.nan, 30]), 3000)
+    shares = np.resize(np.array([0.0, 0.1, 0.5, 0.7, 1.0, 0.97, 0.02, np.nan, 0.4]), 3000)
+    one, other = Engine(3), Engine(3)
+    found = rejection_samplers.binomial(one, counts, shares)
+    wanted = [
+        float(rejection_samplers.binomial(other, counts[k : k + 1], shares[k : k + 1])[0])
+        for k in range(3000)
+    ]
+    np.testing.assert_array_equal(found, wanted)
+    assert one.double() == other.double()
