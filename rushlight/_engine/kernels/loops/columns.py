@@ -27,7 +27,7 @@ ColumnInputs = tuple[tuple[str, str, str], ...]
 _CORE = {"matrix": "(m,n)", "perrow": "(m)", "percol": "(n)"}
 _COLUMNS_PER_THREAD = 512
 # Layouts of operands of which a kernel remembers how it runs.
-_MOST_WAYS = 256
+_MOST_WAYS, _UNKNOWN = 256, object()
 
 
 class Columns(Tiered):
@@ -95,11 +95,11 @@ class Columns(Tiered):
         if out is not None or settings.kernels == "numpy" or arrays[self.roles.index("matrix")].ndim != 2:
             return super().large(*arrays, out=out)
         key = tuple([(a.dtype, a.shape, a.strides) for a in arrays])
-        if key not in self._ways:
+        found = self._ways.get(key, _UNKNOWN)
+        if found is _UNKNOWN:
             if len(self._ways) >= _MOST_WAYS:
                 self._ways.clear()
-            self._ways[key] = self._in_registers(arrays)
-        found = self._ways[key]
+            found = self._ways[key] = self._in_registers(arrays)
         if found is None:
             return super().large(*arrays, out=out)
         token = hush()
