@@ -69,6 +69,39 @@ def test_what_is_refused() -> None:
         parallel.comm.gather([x, x.cpu()])
 
 
+def test_cuda_moves_to_the_current_device() -> None:
+    layer = nn.Linear(2, 2, device="cuda:1")
+    assert layer.weight.cuda().get_device() == 0 and layer.cuda().weight.get_device() == 0
+    with torch.cuda.device(1):
+        assert layer.weight.cuda().get_device() == 1 and layer.cuda().weight.get_device() == 1
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda:1", "meta"])
+def test_gradients_that_a_function_is_not_given_lie_on_its_results_devices(device: str) -> None:
+    class Two(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 1, x * 2
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            assert grads[1].device == torch.device(device)
+            return grads[0] + grads[1]
+
+    x = torch.ones(3, device=device, requires_grad=True)
+    Two.apply(x)[0].sum().backward()
+    assert x.grad is not None and x.grad.device == torch.device(device)
+
+
+def test_gradients_of_gradients() -> None:
+    net = nn.Linear(4, 1).cuda()
+    x = torch.ones(2, 4, device="cuda", requires_grad=True)
+    found = nn.DataParallel(net)(x)
+    (slope,) = torch.autograd.grad(found.sum(), [x], create_graph=True)
+    slope.mean().backward()
+    assert net.weight.grad is not None and net.weight.grad.tolist() == [[0.25] * 4]
+
+
 def test_copies_and_sums() -> None:
     x = torch.arange(12.0).reshape(4, 3).cuda()
     here, there = parallel.comm.broadcast(x, [0, 1])

@@ -24,6 +24,7 @@ from rushlight._engine.dispatch.nodes.saved_tensors import (
     twin,
     version_of,
 )
+from rushlight._engine.tensors.geometry import lookup_function
 from rushlight._engine.tensors.tensor import BELOW, WRAPPED, Tensor, storage, wrap
 
 _FREED: Any = ("freed",)
@@ -257,6 +258,9 @@ BackwardCFunction = FunctionCtx
 
 def _zeros(like: Any) -> Tensor:
     shape, kind = like
+    if kind.off_cpu:
+        found: Tensor = lookup_function("zeros")(shape, dtype=kind.dtype, device=kind.device)
+        return found
     return wrap(np.zeros(shape, kind.np), kind)
 
 

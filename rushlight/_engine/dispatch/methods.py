@@ -460,16 +460,13 @@ def _mover(kind: str, what: str) -> Callable[..., Tensor]:
     def move(
         self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = preserve_format
     ) -> Tensor:
-        here = self._kind.device
-        where = _device(device) if device is not None else here if here.type == kind else _device(kind)
+        where = _device(kind if device is None else device)
         if where.type != kind:
             raise RuntimeError(f"Invalid device, must be {kind} device, but got {where}")
         return to(self, where, non_blocking=non_blocking, memory_format=memory_format)
 
     move.__name__ = move.__qualname__ = kind
-    move.__doc__ = (
-        f"In the memory of {what}: of the current one, or of that with a number; where it is if it is there."
-    )
+    move.__doc__ = f"In the memory of {what}: of the current one, or of that with a number; itself if there."
     return move
 
 
@@ -494,10 +491,10 @@ def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: Any = cont
     if max(need, *strides, 0) >= 2**63:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)}")
     if flat.size < need + offset * a.itemsize:
-        if storage(self).foreign or storage(self).exposed:
+        if storage(self).foreign:
             raise RuntimeError(
-                "Trying to resize storage that is not resizable: a NumPy array sees it; "
-                "clone() the tensor first"
+                "Trying to resize storage that is not resizable: it belongs to a NumPy "
+                "array; clone() the tensor first"
             )
         if self._kind.backend is None:
             grown = np.empty(need + offset * a.itemsize, np.uint8)
