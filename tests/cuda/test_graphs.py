@@ -275,3 +275,17 @@ def test_the_strict_mode_sees_replays_and_not_captures() -> None:
         graph.replay()
     with pytest.raises(torch.AcceleratorError, match="a race between streams"):
         x.fill_(3)
+
+
+def test_attention_with_a_mask_is_captured() -> None:
+    q, k = torch.randn(1, 2, 3, 4), torch.randn(1, 2, 8, 4)
+    mask = torch.ones(3, 8, dtype=torch.bool).tril()
+    mask[0] = False
+    attention = torch.nn.functional.scaled_dot_product_attention
+    wanted = attention(q, k, k, attn_mask=mask)
+    given, graph = (q.cuda(), k.cuda(), k.cuda(), mask.cuda()), torch.cuda.CUDAGraph()
+    attention(*given)
+    with torch.cuda.graph(graph):
+        found = attention(*given)
+    graph.replay()
+    torch.testing.assert_close(found.cpu(), wanted)

@@ -150,7 +150,9 @@ def _masked(scores: Any, mask: Any) -> Any:
 def _safe_softmax(scores: Any) -> Any:
     """softmax along the last dim; rows that are masked out whole give 0, not nan."""
     # A program does not depend on values; but a checkpoint's call must save what its repetition will.
-    if fusing() and not scores.is_complex() and not service("saved tensors are packed")():
+    # On a device a look at values waits for all its work, and no graph can be captured with one.
+    unseen = scores._kind.backend is not None or (fusing() and not service("saved tensors are packed")())
+    if unseen and not scores.is_complex():
         gone = (scores == -math.inf).all(-1, True)
         return _softmax(scores.masked_fill(gone, 0.0), -1).masked_fill(gone, 0.0)
     if scores._geometry.size and (scores.is_complex() or not np.isneginf(scores._array).any()):
