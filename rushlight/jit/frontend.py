@@ -78,6 +78,10 @@ class Source:
         found.source, found.node = self, node
         return found
 
+    def raised(self, node: Any, function: str) -> str:
+        """What an exception of a program tells of the place."""
+        return f"Traceback of TorchScript (most recent call last):\n{self.show(node, function)}"
+
     def show(self, node: Any, function: str = "") -> str:
         """The lines around, with what is meant underlined."""
         line = getattr(node, "lineno", 1) - 1

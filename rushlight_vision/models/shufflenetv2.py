@@ -48,7 +48,10 @@ class InvertedResidual(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, inp, H, W)."""
-        kept, changed = x.chunk(2, dim=1) if self.stride == 1 else (self.branch1(x), x)
+        if self.stride == 1:
+            kept, changed = x.chunk(2, dim=1)
+        else:
+            kept, changed = self.branch1(x), x
         return channel_shuffle(torch.cat((kept, self.branch2(changed)), dim=1), 2)
 
 

@@ -187,3 +187,44 @@ def test_names_are_marked_once_and_begin_anew():
     found = torch.jit.script(Static())
     again = loaded(loaded(found))
     assert again._c.qualified_name.count("___torch_mangle_") == 1
+
+
+def test_only_other_names_make_a_starred_one():
+    with pytest.raises(RuntimeError, match="within the presence of another non-starred"):
+        torch.jit.CompilationUnit("def f(x):\n    a = (x, x)\n    *b, = a\n    return b\n")
+
+
+@torch.jit.ignore
+def gives_a_tuple(x):
+    return (x,)
+
+
+def calls_it(x):
+    return gives_a_tuple(x)
+
+
+def test_what_stays_python_gives_what_it_says():
+    with pytest.raises(RuntimeError, match="expected value of type Tensor for return value but instead got"):
+        torch.jit.script(calls_it)(torch.ones(1))
+
+
+class Raises(torch.nn.Module):
+    def forward(self, x):
+        raise ValueError("no")
+
+
+def test_exceptions_of_loaded_programs_tell_both_places():
+    with pytest.raises(
+        torch.jit.Error, match=r"serialized code(.|\n)*code/__torch__(.|\n)*original code(.|\n)*test_more"
+    ):
+        loaded(torch.jit.script(Raises()))(torch.ones(1))
+    with pytest.raises(torch.jit.Error, match=r"Traceback of TorchScript \(most recent call last\)"):
+        torch.jit.script(Raises())(torch.ones(1))
+
+
+def test_shufflenet_is_scriptable():
+    from rushlight_vision.models.shufflenetv2 import InvertedResidual
+
+    block = InvertedResidual(8, 8, 1).eval()
+    x = torch.randn(1, 8, 4, 4)
+    assert torch.equal(torch.jit.script(block)(x), block(x))

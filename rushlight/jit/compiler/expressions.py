@@ -143,7 +143,7 @@ class Expressions:
     def emit(self, node: Any, kind: str, inputs: Sequence[Value] = (), *types: Type, **attrs: Any) -> Node:
         """A new node at the end of the current block."""
         if kind == "prim::RaiseException":
-            attrs["shown"] = self.source.show(node, self.function.name)
+            attrs["shown"] = self.source.raised(node, self.function.name)
         return self.block.add(kind, inputs, types, place=self.source.place(node), **attrs)
 
     def constant(self, node: Any, value: Any, t: Type | None = None) -> Value:

@@ -55,6 +55,8 @@ def ignored(function: Any, owner: ClassType | None, of_class: Callable[[type], T
     """A Python function that stays Python, or that raises when it is reached (`unused`)."""
     unused = function._torchscript_modifier in ("unused", "drop")
     formal = inspect.signature(function).parameters
+    if owner is not None and not formal:
+        raise RuntimeError(f"{function.__name__} does not have a self argument")
     notes = _notes(function, list(formal)[owner is not None :], unused)
     made = Function(f"__torch__.{function.__name__}", [], None, owner=owner)
     for i, (name, p) in enumerate(formal.items()):

@@ -251,6 +251,12 @@ class Compiler(Contexts):
         starred = [i for i, e in enumerate(target.elts) if isinstance(e, ast.Starred)]
         if len(starred) > 1:
             raise self.error(target, "Only one starred expression is allowed on the lhs")
+        if starred and count == 1:
+            raise self.error(
+                target,
+                "A Starred expression may only appear on the lhs within the presence of another non-starred "
+                "expression",
+            )
         if isinstance(found, Value) and _is_module(found.type):
             found = Items(self.names.children(found, node, self))  # of a container
         if not isinstance(found, (Value, Items)):

@@ -104,7 +104,7 @@ class PythonWriter(Writer):
     def at_PythonOp(self, node: Node) -> str:
         """A call of the Python function that torch.jit.ignore left; its result is of its type."""
         call = f"{self.bind(node.attrs['python'], 'ignored')}({', '.join(map(self.ref, node.inputs))})"
-        if len(node.outputs) != 1 or node.output.type.kind in ("Tensor", "Any", "Class"):
+        if len(node.outputs) != 1 or node.output.type.kind in ("Any", "Class"):
             return call
         check = functools.partial(_of_type, t=node.output.type)
         return f"{self.bind(check, 'of_type')}({call})"

@@ -53,8 +53,8 @@ def decode(kind: str, number: Any) -> Any:
 def fail(shown: str, message: str, kind: str | None = None) -> Any:
     """What raise does."""
     raise Error(
-        "The following operation failed in the TorchScript interpreter.\nTraceback of TorchScript (most "
-        f"recent call last):\n{shown}{kind or 'RuntimeError'}: {message}\n"
+        "The following operation failed in the TorchScript interpreter.\n"
+        f"{shown}{kind or 'RuntimeError'}: {message}\n"
     )
 
 

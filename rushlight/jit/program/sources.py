@@ -55,6 +55,17 @@ class SavedSource(Source):
         place.source, place.node, place.written = Source(text, file, first), span, here
         return place
 
+    def raised(self, node: Any, function: str) -> str:
+        """What an exception of a program tells: its place in the archive's code, and where that is from."""
+        found = self.place(node)
+        if not isinstance(found, Place) or not found.written:
+            return super().raised(node, function)
+        return (
+            "Traceback of TorchScript, serialized code (most recent call last):\n"
+            f"{self.show(node, function)}\nTraceback of TorchScript, original code (most recent call last):\n"
+            f"{found.source.show(found.node, function)}"
+        )
+
 
 def _read(data: bytes) -> list[tuple[int, str, str, int, int, int]]:
     """(offset in the code, text, file, its first line's number, begin, end in the text) of each record."""
