@@ -310,6 +310,7 @@ class _Server:
     def __del__(self) -> None:
         if hasattr(self, "_hub"):
             self._hub.stop()
+            self._hub.ended(1.0)  # who makes a store at this port next finds it free
 
 
 _shared: WeakValueDictionary[int, _Server] = WeakValueDictionary()  # servers of several masters, by port

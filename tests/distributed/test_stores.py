@@ -83,6 +83,12 @@ def test_addresses():
         dist.TCPStore("127.0.0.1", 0, 2, True, timedelta(seconds=0.2))
 
 
+def test_a_port_is_free_when_its_store_has_gone():
+    port = dist.TCPStore("127.0.0.1", 0, None, True).port
+    for _ in range(20):
+        dist.TCPStore("127.0.0.1", port, None, True).set("a", "x")
+
+
 def test_adding_from_many_threads():
     kept = dist.TCPStore("127.0.0.1", 0, None, True)
     clients = [kept.clone() for _ in range(4)]

@@ -103,7 +103,8 @@ class Hub:
         self.callers: set[Caller] = set()
         self._selector = selectors.DefaultSelector()
         self._timers: list[tuple[float, Callable[[], None]]] = []
-        self._stopping = False
+        self._stopping, self._over = False, threading.Event()
+        self._thread: threading.Thread | None = None
         self._wake, self._woken = socket.socketpair()
         listener.setblocking(False)
         self._selector.register(listener, selectors.EVENT_READ)
@@ -113,6 +114,7 @@ class Hub:
 
     def run(self, alone_for: float | None = None) -> None:
         """Serve; with `alone_for` until the last caller has gone, or none has come for so many seconds."""
+        self._thread = threading.current_thread()
         idle_end = None if alone_for is None else time.monotonic() + alone_for
         while not self._stopping:
             soonest = min((when for when, _ in self._timers), default=None)
@@ -179,6 +181,12 @@ class Hub:
         self._stopping = True
         self._wake.send(b"!")
 
+    def ended(self, seconds: float) -> None:
+        """Wait until `run` has ended, and the port is free; not in its thread, nor in a fork, which has none."""
+        thread = self._thread
+        if thread is not None and thread.is_alive() and thread is not threading.current_thread():
+            self._over.wait(seconds)
+
     def _close(self) -> None:
         for caller in list(self.callers):
             caller.closed = True
@@ -187,6 +195,7 @@ class Hub:
         self._selector.close()
         for sock in (self.listener, self._wake, self._woken):
             sock.close()
+        self._over.set()
 
 
 def in_thread(listener: socket.socket) -> Hub:
