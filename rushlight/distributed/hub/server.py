@@ -182,7 +182,7 @@ class Hub:
         self._wake.send(b"!")
 
     def ended(self, seconds: float) -> None:
-        """Wait until `run` has ended, and the port is free; not in its thread, nor in a fork, which has none."""
+        """Wait until `run` has ended and the port is free; not in its thread, nor in a fork without it."""
         thread = self._thread
         if thread is not None and thread.is_alive() and thread is not threading.current_thread():
             self._over.wait(seconds)
