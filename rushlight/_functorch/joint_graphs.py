@@ -53,6 +53,7 @@ def seen(function: Flat, args: Sequence[Any]) -> Facts:
     """Run a function on copies of its arguments, and say what it did. Random numbers are not used up."""
     state = torch.get_rng_state()
     leaves = [_own(a) for a in args]
+    shared = _sharing(args)
     given = [a.clone() if _is_tensor(a) and a.requires_grad else a for a in leaves]
     before = [a._version if _is_tensor(a) else 0 for a in given]
     try:
@@ -61,10 +62,24 @@ def seen(function: Flat, args: Sequence[Any]) -> Facts:
         torch.set_rng_state(state)
     outputs = [_output(value, given) for value in found]
     written = [i for i, a in enumerate(given) if _is_tensor(a) and a._version != before[i]]
+    if shared & set(written):
+        raise NotImplementedError(
+            "the function writes into an argument that shares memory with another argument, which graphs of "
+            "values cannot say: give it a clone of one of them"
+        )
     grads = torch.is_grad_enabled() and any(_is_tensor(a) and a.requires_grad for a in leaves)
     after = [*(given[i] for i in written), *(o.value for o in outputs)]
     training = grads and any(_is_tensor(v) and v.requires_grad for v in after)
     return Facts(outputs, written, training)
+
+
+def _sharing(args: Sequence[Any]) -> set[int]:
+    """The places of the arguments that lie in the memory of others."""
+    places: dict[int, list[int]] = {}
+    for i, arg in enumerate(args):
+        if _is_tensor(arg) and arg.numel():
+            places.setdefault(arg.untyped_storage().data_ptr(), []).append(i)
+    return {i for several in places.values() if len(several) > 1 for i in several}
 
 
 def _output(value: Any, given: Sequence[Any]) -> Output:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import rushlight as torch
+from rushlight._functorch.compile_utils import fx_graph_cse
 from rushlight._functorch.cuts import INFINITY, Network
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
@@ -176,6 +177,7 @@ def min_cut_rematerialization_partition(
     """(forward, backward): the forward keeps as few bytes as can be, and the backward computes again what it
     needs of the rest, but no products, convolutions and random numbers.
     """
+    joint_module = GraphModule(joint_module, fx_graph_cse(joint_module.graph))
     own = _of_forward(joint_module, num_fwd_outputs)
     after = _after_tangents(joint_module)
     needed = _needed(_results(joint_module, num_fwd_outputs)[1])

@@ -23,10 +23,15 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     if input.dim() == 2 and bias is not None:
         return torch.addmm(bias, input, weight.t())
     if input.dim() > 2 and bias is not None and input.is_contiguous():
-        found = torch.addmm(bias, input.view(-1, input.shape[-1]), weight.t())
+        found = torch.addmm(bias, input.view(_rows(input), input.shape[-1]), weight.t())
         return found.view(*input.shape[:-1], weight.shape[0])
     found = matmul(input, weight.t())
     return found if bias is None else torch.add(found, bias)
+
+
+def _rows(input: Any) -> int:
+    """How many rows a tensor has as a matrix: whatever is left, where that is told."""
+    return -1 if input.shape[-1] else math.prod(input.shape[:-1])
 
 
 def matmul(input: Any, other: Any) -> Any:
@@ -42,7 +47,7 @@ def matmul(input: Any, other: Any) -> Any:
         return torch.mm(input, other)
     if a >= 3 and b in (1, 2):
         sizes = [*input.shape[:-1], *other.shape[1:]]
-        flat = input.reshape(-1, input.shape[-1])
+        flat = input.reshape(_rows(input), input.shape[-1])
         return (torch.mv(flat, other) if b == 1 else torch.mm(flat, other)).view(sizes)
     wide = input.unsqueeze(0) if a == 1 else input
     tall = other.unsqueeze(-1) if b == 1 else other

@@ -6,6 +6,7 @@ import pytest
 
 import rushlight as torch
 from rushlight import nn
+from rushlight._functorch.compile_utils import fx_graph_cse
 from rushlight._functorch.cuts import Network
 from rushlight.functorch.compile import (
     aot_function,
@@ -137,3 +138,24 @@ def test_the_least_cut_of_a_network():
     for start, end, capacity in (("s", "a", 3), ("s", "b", 2), ("a", "t", 2), ("b", "t", 4), ("a", "b", 1)):
         network.edge(start, end, capacity)
     assert network.cut("s", "t") == {"s"}
+
+
+def test_nothing_is_computed_twice_but_random_numbers():
+    def twice(x):
+        return x.sum(1) + x.sum(1) + torch.rand_like(x) + torch.rand_like(x)
+
+    graph = torch.fx.experimental.proxy_tensor.make_fx(twice)(torch.ones(2, 2)).graph
+    once = fx_graph_cse(graph)
+    assert len(once.nodes) == len(graph.nodes) - 1 == len(fx_graph_cse(once).nodes)
+
+
+def test_products_without_columns():
+    x, y = torch.ones(2, 3, 0, requires_grad=True), torch.ones(0, 4)
+    found = aot_function(torch.matmul, Keeps())(x, y)
+    assert found.shape == (2, 3, 4) and not found.any()
+
+
+def test_a_write_into_memory_of_another_argument_is_refused():
+    x = torch.zeros(3)
+    with pytest.raises(NotImplementedError, match="shares memory with another argument"):
+        aot_function(lambda a, b: a.add_(1) + b, Keeps())(x, x.view(3))
