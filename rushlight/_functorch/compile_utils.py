@@ -35,7 +35,7 @@ def get_outputs(graph: Graph) -> list[Any]:
 
 
 def fx_graph_cse(fx_g: Graph) -> Graph:
-    """A copy of a graph of functions without effects, in which nothing is computed twice but random numbers."""
+    """A copy of a graph without effects, in which nothing is computed twice but random numbers."""
     held = GraphModule({}, Graph())
     held.graph = fx_g
     made: Graph = CSEPass(get_CSE_banned_ops()).call(held).graph_module.graph
