@@ -399,7 +399,9 @@ def _sum_coo(t: SparseTensor, dims: tuple[int, ...], keepdim: bool) -> Any:
     ):
         values = values.long()
     indices = t.parts[0]
-    if keepdim:
+    if keepdim and across.issuperset(range(many)) and t._nnz():
+        values, indices = values.sum(0, keepdim=True), indices.new_zeros((many, 1))  # rounded once
+    elif keepdim:
         indices = indices.clone()
         indices[[d for d in across if d < many]] = 0
     else:

@@ -55,3 +55,14 @@ def test_sparse_dims_are_not_changed():
         x.to_sparse_csr()
     empty = torch.sparse_coo_tensor(torch.zeros(2, 0, dtype=torch.long), torch.zeros(0), (3, 4)).coalesce()
     assert empty.t().is_coalesced()
+
+
+def test_a_sum_over_all_that_keeps_dims_is_rounded_once():
+    torch.manual_seed(0)
+    x = (torch.randn(40, 30) * 3).half()
+    found = x.to_sparse().sum((0, 1), keepdim=True)
+    assert found.shape == (1, 1) and torch.equal(found.to_dense(), x.sum((0, 1), keepdim=True))
+    whole = torch.ones(2, 3, 4, dtype=torch.int32).to_sparse(2)
+    for kept in (whole.sum((0, 1), keepdim=True), torch.zeros(2, 3).to_sparse().sum((0, 1), keepdim=True)):
+        assert kept.shape[:2] == (1, 1)
+    assert whole.sum((0, 1), keepdim=True).to_dense().tolist() == [[[6] * 4]]
