@@ -6,12 +6,13 @@ import functools
 import threading
 from collections.abc import Callable
 from importlib import import_module
+from types import CodeType
 from typing import Any, TypeVar, overload
 from weakref import WeakSet
 
 from rushlight import _logging as _logging
 from rushlight._dynamo.eval_frame import OptimizedModule
-from rushlight._dynamo.registry import list_backends as list_backends, resolve
+from rushlight._dynamo.registry import list_backends as list_backends, named, resolve
 from rushlight._dynamo.stances import chosen, is_usual
 from rushlight._engine.core.recording import TAPE, escape
 from rushlight._engine.trace.compiled import Compiled
@@ -145,7 +146,7 @@ def _made(function: Any, fullgraph: bool, backend: Any, **how: Any) -> Callable[
         _all.add(made)
         return made
 
-    runner = of_backend(backend or _DEFAULT[0])
+    runner = of_backend(named(backend) or _DEFAULT[0])
 
     @functools.wraps(function)
     def compiled(*args: Any, **kwargs: Any) -> Any:
@@ -236,12 +237,28 @@ def cudagraph_mark_warmup_incomplete() -> None:
     """Nothing to do: a program is recorded once, without a warm-up that could go on."""
 
 
+# The code of what allow_in_graph() got.
+ALLOWED: set[CodeType] = set()
+
+
 def allow_in_graph(fn: Any) -> Any:
-    """The function itself: every op is seen, whoever calls it."""
+    """The function itself, or each of a list: every op is seen, whoever calls it. What it says of graphs
+    itself, graph_break(), is not heard. AssertionError for what cannot be called.
+    """
+    if isinstance(fn, (list, tuple)):
+        return [allow_in_graph(each) for each in fn]
+    if not callable(fn):
+        raise AssertionError("allow_in_graph expects a callable")
+    for each in vars(fn).values() if isinstance(fn, type) else (fn,):
+        code = getattr(getattr(each, "__func__", each), "__code__", None)
+        if code is not None:
+            ALLOWED.add(code)
     return fn
 
 
-assume_constant_result = allow_in_graph
+def assume_constant_result(fn: Any) -> Any:
+    """The function itself: it is called each time."""
+    return fn
 
 
 def _disable_dynamo(fn: Any = None, recursive: bool = True) -> Any:

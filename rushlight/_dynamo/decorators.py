@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
 from contextlib import ContextDecorator
 from typing import Any, TypeVar, overload
@@ -16,6 +17,7 @@ import numpy as np
 from rushlight import as_tensor
 from rushlight._dynamo import config
 from rushlight._dynamo.api import (
+    ALLOWED,
     allow_in_graph as allow_in_graph,
     assume_constant_result as assume_constant_result,
     disable as disable,
@@ -41,6 +43,11 @@ _Given = TypeVar("_Given", bound=Callable[..., Any])
 
 def graph_break(msg: str = "") -> None:
     """A graph ends here: with fullgraph=True Unsupported, else what was put off is computed now."""
+    frame = sys._getframe(1)
+    while ALLOWED and frame is not None:
+        if frame.f_code in ALLOWED:
+            return
+        frame = frame.f_back  # type: ignore[assignment]
     escape("graph_break() was called" + (f": {msg}" if msg else ""))
 
 

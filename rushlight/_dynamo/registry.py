@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from types import NoneType
 from typing import Any
 
 Backend = Callable[..., Any]
@@ -50,8 +51,21 @@ def register_backend(
     return compiler_fn
 
 
+def named(backend: Any) -> Any:
+    """A name or a function as it is; for what is neither, what fails as it is called, by its name."""
+    if callable(backend) or isinstance(backend, (str, NoneType)):
+        return backend
+
+    def failing(gm: Any, example_inputs: Sequence[Any]) -> Any:
+        return backend(gm, example_inputs)
+
+    failing.__name__ = str(backend)
+    return failing
+
+
 def resolve(backend: Any) -> Any:
     """A function, "inductor" for Rushlight's own, "eager" for what changes nothing; else InvalidBackend."""
+    backend = named(backend)
     if callable(backend):
         return backend
     if backend in _OWN or backend in _PLAIN:

@@ -38,6 +38,7 @@ from rushlight._engine.tensors.storages.storage import Storage, address
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap, wrap_view
 from rushlight._engine.trace import choice, reproduce
 from rushlight._engine.trace.effects.contents import SIMPLE, is_module
+from rushlight._engine.trace.effects.lending import Lent
 from rushlight._engine.trace.effects.purity import watched
 from rushlight._engine.trace.guards import Guards, difference, key_of, likeness, outline, overlapping
 from rushlight._engine.trace.passes import gradients
@@ -266,7 +267,11 @@ class Compiled:
                 # What recording has freed; glibc keeps it, as pieces between arrays that live on.
                 memory_pages.give_back()
             else:
+                state = _state_of(tensors)
                 found = self.function(*args, **kwargs)
+                # What a record does to copies of the arguments is done to these too late.
+                if state != _state_of(tensors):
+                    self._refuse(plan, "an argument is written to, or gets a gradient")
                 overheard(tracked_of(found), plan.orders)
                 self._do(plan, tiers.wait if self.background else lambda: None)
         plan.seconds += time.perf_counter() - start
@@ -316,9 +321,10 @@ class Compiled:
         room = ROOM if self.careful and not self.fullgraph else math.inf
         recorder = Recorder(list(inputs.values()), guards.known(), room)
         before = _State(guards, plan.program)
-        own = mapped((args, kwargs), lambda t: inputs[id(t)])
-        with recording(recorder), watched(guards) if self.careful else nullcontext() as watch:
-            output = self.function(*own[0], **own[1])
+        with Lent(inputs) as lent, recording(recorder):
+            own = [lent.given(a) for a in args], {name: lent.given(a) for name, a in kwargs.items()}
+            with watched(guards) if self.careful else nullcontext() as watch:
+                output = self.function(*own[0], **own[1])
         if recorder.inputs_written:
             for t in tensors:
                 t._array[...] = inputs[id(t)]._array
@@ -344,17 +350,24 @@ class Compiled:
             except Exception as error:  # which is raised if the caller's backward() comes, not here
                 why = f"its backward pass fails: {type(error).__name__}: {error}"
         if why:
-            plan.refuse(why)
-            self.alike.setdefault(plan.likeness, []).append(why)
+            self._refuse(plan, why)
             if why == unseen:
                 self.effects.append(why)
         elif not first:
-            make = partial(Program, recorder, given, output, traced)
+
+            def make(until: float | None, share: float) -> Program:
+                return Program(recorder, given, output, traced, until, share)
+
             why = self._take(plan, make, guards, until, partial(before.difference, tensors=tensors))
         if not why:
             overheard(tracked, plan.orders)
         copies = [(inputs[id(t)], t) for t in tensors]
         return _kept(output, copies) if why or first else _handed_on(output, copies, guards.known())
+
+    def _refuse(self, plan: Specialization, why: str) -> None:
+        """Leave calls of this kind eager, as those are that others of its objects alone tell apart."""
+        plan.refuse(why)
+        self.alike.setdefault(plan.likeness, []).append(why)
 
     def _take(
         self,
@@ -403,6 +416,32 @@ def _handed_on(output: Any, copies: list[tuple[Tensor, Tensor]], known: Sequence
     return replaced(output, made)
 
 
+def _state_of(tensors: Sequence[Tensor]) -> list[tuple[Any, ...]]:
+    """What tells whether something has been done to tensors: writes, turns, gradients, hooks."""
+    found = []
+    for t in tensors:
+        a, node, held = t._memory, t._grad_node, getattr(t, "_grad", None)
+        hooks = getattr(node, "hooks", None)
+        heard = hooks and (len(hooks.tensor), len(hooks.retained))
+        version = 0 if t._storage is None else t._storage.version
+        found.append((version, id(a), a.shape, a.strides, id(node), heard, id(held), len(t.__dict__)))
+    return found
+
+
+def _become(copy: Tensor, t: Tensor) -> None:
+    """Let an argument's copy, which may be held elsewhere, be a second tensor of its memory; what was done to
+    the copy has been done to the argument.
+    """
+    node, made = copy._grad_node, copy._storage
+    shared = storage(t)
+    if made is not None:
+        shared.version = max(shared.version, made.version)
+    if node is not None and node.__class__ is not BoundaryNode:
+        t._grad_node, t._output_nr = node, copy._output_nr
+    copy._array, copy._storage = t._array, shared
+    copy._grad_node, copy._output_nr = t._grad_node, t._output_nr
+
+
 def _kept(output: Any, copies: list[tuple[Tensor, Tensor]]) -> Any:
     """The results of a record that is not kept, which may be held elsewhere, too: they are as they were made,
     but an argument's copy is the argument, and a view of the copy is one of the argument.
@@ -424,7 +463,10 @@ def _kept(output: Any, copies: list[tuple[Tensor, Tensor]]) -> Any:
         made._grad_node, made._output_nr = t._grad_node, t._output_nr
         return made
 
-    return mapped(output, own)
+    found = mapped(output, own)
+    for copy, t in copies:
+        _become(copy, t)
+    return found
 
 
 def _unlike(output: Any, given: list[Tensor]) -> str:

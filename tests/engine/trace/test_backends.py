@@ -159,3 +159,25 @@ def test_compiled_distributions_do_not_look_at_values():
     assert torch.compile(weigh, backend="eager", fullgraph=True)(x).tolist() == weigh(x).tolist()
     with pytest.raises(ValueError, match="scale"):
         torch.distributions.Normal(x, -x)
+
+
+def test_what_is_no_backend_fails_as_it_is_called():
+    with pytest.raises(
+        torch._dynamo.exc.BackendCompilerFailed, match="TypeError: 'list' object is not callable"
+    ):
+        torch.compile(lambda x: x + 1, backend=["x"])(torch.ones(2))
+
+
+def test_graph_breaks_in_what_is_allowed_in_the_graph_are_not_heard():
+    def inner(x):
+        torch._dynamo.graph_break()
+        return x + 1
+
+    f = torch.compile(lambda x: inner(x) * 2, backend="eager", fullgraph=True)
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="graph_break"):
+        f(torch.ones(2))
+    torch.compiler.allow_in_graph(inner)
+    f = torch.compile(lambda x: inner(x) * 2, backend="eager", fullgraph=True)
+    assert f(torch.ones(2)).tolist() == [4, 4]
+    with pytest.raises(AssertionError, match="allow_in_graph expects a callable"):
+        torch.compiler.allow_in_graph(3)

@@ -139,3 +139,113 @@ def test_the_rest_of_the_memory_of_a_result_that_is_a_view() -> None:
 
     for mine, own in zip(run(torch.compile), run(lambda f: f), strict=True):
         assert torch.equal(mine, own)
+
+
+WEIGHT = torch.ones(3, requires_grad=True)
+HELD: list[torch.Tensor] = []
+
+
+def _multiplies(x: torch.Tensor) -> torch.Tensor:
+    x.mul_(WEIGHT * 3)
+    return x * 2
+
+
+def _sets(x: torch.Tensor) -> torch.Tensor:
+    x[0] = 5
+    return x.exp()
+
+
+def _multiplies_late(x: torch.Tensor) -> torch.Tensor:
+    if len(HELD) % 6 > 0:
+        x.mul_(WEIGHT * 3)
+    HELD.append(x)
+    return x * 2
+
+
+def _done(f: Callable[..., Any], tracked: bool) -> list[Any]:
+    """What six calls do to their argument, and to the gradients."""
+    found: list[Any] = []
+    for _ in range(6):
+        WEIGHT.grad = None
+        start = torch.ones(3, requires_grad=tracked)
+        x = start * 1
+        y = f(x)
+        node = None if x.grad_fn is None else x.grad_fn.name()
+        if y.requires_grad:
+            (x.sum() + y.sum()).backward()
+        found.append((x._version, node, WEIGHT.grad, start.grad, x.detach().clone(), y))
+    return found
+
+
+@pytest.mark.parametrize("fullgraph", [False, True])
+@pytest.mark.parametrize("tracked", [False, True])
+@pytest.mark.parametrize("function", [_multiplies, _sets, _multiplies_late])
+def test_what_is_done_to_an_argument_is_done_to_it_at_every_call(
+    function: Callable[..., Any], tracked: bool, fullgraph: bool
+) -> None:
+    wanted = _done(function, tracked)
+    fullgraph = fullgraph and function is not _multiplies_late
+    found = _done(torch.compile(function, fullgraph=fullgraph), tracked)
+    for mine, own in zip(found, wanted, strict=True):
+        assert mine[:2] == own[:2]
+        torch.testing.assert_close(mine[2:], own[2:], rtol=0, atol=0)
+
+
+def test_an_argument_that_is_held_is_written_to_by_others_later() -> None:
+    f = torch.compile(lambda x: HELD.append(x) or x + 1)
+    for _ in range(4):
+        latest = torch.ones(3)
+        f(latest)
+        latest.add_(1)
+        assert HELD[-1].tolist() == [2, 2, 2]
+
+
+def _hooks(x: torch.Tensor, held: list[Any]) -> torch.Tensor:
+    x.register_hook(lambda grad: grad * 10)
+    return x * 2
+
+
+def _attacks(x: torch.Tensor, held: list[Any]) -> torch.Tensor:
+    start = x.detach().requires_grad_()
+    (start * start).sum().backward()
+    x.retain_grad()
+    return x * start.grad
+
+
+def _turns(x: torch.Tensor, held: list[Any]) -> torch.Tensor:
+    with torch.no_grad():
+        x.t_()
+    return x + 1
+
+
+def _collects(x: torch.Tensor, held: list[Any]) -> torch.Tensor:
+    held.append(x)
+    held.append({"twice": x * 2, "same": (x, 1)})
+    return x + 1
+
+
+@pytest.mark.parametrize("function", [_hooks, _attacks, _turns, _collects])
+def test_what_is_kept_of_an_argument_or_put_into_one(function: Callable[..., Any]) -> None:
+    def run(f: Callable[..., Any]) -> list[Any]:
+        found: list[Any] = []
+        for _ in range(5):
+            start = torch.ones(2, 3, requires_grad=True)
+            x, held = start * 1, [torch.zeros(1)]
+            (f(x, held).sum() + x.sum()).backward()
+            grad, same = x.grad if x.retains_grad else None, [h is x for h in held]
+            found.append((start.grad, grad, x.stride(), len(held), same, torch.is_tensor(held[0])))
+        return found
+
+    wanted = run(function)
+    torch.testing.assert_close(run(torch.compile(function)), wanted)
+
+
+def test_a_leaf_gets_its_gradient_within() -> None:
+    def attack(x: torch.Tensor) -> Any:
+        (x * x).sum().backward()
+        return x.grad.sign()
+
+    f = torch.compile(attack)
+    for _ in range(5):
+        x = torch.ones(3, requires_grad=True)
+        assert f(x).tolist() == [1, 1, 1] and x.grad.tolist() == [2, 2, 2]
