@@ -20,7 +20,7 @@ def settings(task):
         **dict.fromkeys(("d_model", "d_ff"), 16),
         n_heads=2,
         e_layers=2,
-        d_layers=1,
+        d_layers=2,
         factor=3,
         dropout=0.1,
         embed="timeF",
@@ -68,6 +68,6 @@ for name in sys.argv[1:]:
                 loss.backward()
                 opt.step()
                 print(name, task, tuple(out.shape), f"{loss.item():.5f}")
-        except (AttributeError, RuntimeError, NotImplementedError) as error:
+        except (AttributeError, RuntimeError, TypeError, ValueError) as error:
             print(name, task, type(error).__name__)  # not every model knows every task
 del model, opt, out, loss

@@ -116,3 +116,20 @@ def test_a_generator_of_no_device_is_the_cpus() -> None:
     )
     with pytest.raises(TypeError, match="argument 'device' .* must be torch.device, not float"):
         rushlight.Generator(1.5)
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        rushlight.ones(4, 1, 16).expand(4, 24, 16),
+        rushlight.ones(4, 1, 16).expand(4, 24, 16).view(4, 24, 2, 8),
+        rushlight.ones(1, 8).expand(5, 8),
+        rushlight.ones(7, 5).t().unsqueeze(1).expand(5, 6, 7),
+    ],
+)
+def test_dropout_of_an_expanded_tensor_draws_as_empty_like_lies(x):
+    rushlight.manual_seed(3)
+    wanted = rushlight.empty_like(x).bernoulli_(0.5) * 2
+    rushlight.manual_seed(3)
+    found = rushlight.nn.functional.dropout(x, 0.5)
+    assert rushlight.equal(found, wanted) and found.stride() == wanted.stride()

@@ -14,6 +14,7 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.conversion import convert
+from rushlight._engine.core.layout import strided_memory, strides_like
 from rushlight._engine.numerics import distributions
 from rushlight._engine.numerics.distributions import in_memory_order
 from rushlight._engine.ops.creation.random import engine_of
@@ -27,7 +28,7 @@ _ALPHA = 1.7580993408473766
 @opaque(name="_keep", where=("aten",))
 def _keep(input, p: float, channels: bool = False, share: float = 1.0) -> Array:
     """1 / share with probability 1 - p, else zero, for each element, or each of dims 0 and 1."""
-    like = np.empty((*input.shape[:2], *[1] * (input.ndim - 2)), input.dtype) if channels else input
+    like = np.empty((*input.shape[:2], *[1] * (input.ndim - 2)), input.dtype) if channels else _dense(input)
     of = dt.from_numpy_dtype(like.dtype)
     if share != 1 and of.category < dt.FLOATING:
         raise RuntimeError(
@@ -43,9 +44,19 @@ def _keep(input, p: float, channels: bool = False, share: float = 1.0) -> Array:
 
 _keep.shape_rule(
     lambda input, p, channels=False, share=1.0: (
-        input.new_empty((*input.shape[:2], *[1] * (input.ndim - 2))) if channels else input
+        input.new_empty((*input.shape[:2], *[1] * (input.ndim - 2)))
+        if channels
+        else ROWS["empty_like"](input)
     )
 )
+
+
+def _dense(a: Array) -> Array:
+    """An array that lies in memory as an expanded one's noise does: as empty_like's."""
+    if 0 not in a.strides:
+        return a
+    strides = tuple([s // a.itemsize for s in a.strides])
+    return strided_memory(a.shape, strides_like(a.shape, strides), a.dtype)
 
 
 def _check(p: float, error: type[Exception] = RuntimeError) -> None:
