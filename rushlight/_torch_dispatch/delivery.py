@@ -33,8 +33,8 @@ Handler = Callable[..., Any]
 class Call:
     """An op on its way to a listener; `found`: what it gave when the listener ran it."""
 
-    def __init__(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.op, self.args, self.kwargs = op, args, kwargs
+    def __init__(self, handler: Handler, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.handler, self.op, self.args, self.kwargs = handler, op, args, kwargs
         self.enabled, self.ran = LOCAL.enabled, False
         self.found: Any = None
 
@@ -55,12 +55,14 @@ class Call:
     def run(self) -> Any:
         """Run the op, as it is recorded where autograd is on."""
         before, LOCAL.enabled = LOCAL.enabled, self.enabled
+        above, CALLS.handler = CALLS.handler, self.handler
         CALLS.stack.append(None)
         try:
             self.found = self.op.function(**self.op.bound(self.args, self.kwargs))
             self.ran = True
         finally:
             CALLS.stack.pop()
+            CALLS.handler = above
             LOCAL.enabled = before
         return self.found
 
@@ -74,9 +76,30 @@ def _same(a: Any, b: Any) -> bool:
 class _Calls(threading.local):
     def __init__(self) -> None:
         self.stack: list[Call | None] = []
+        self.handler: Handler | None = None  # that was told of the op which runs now
 
 
 CALLS = _Calls()
+
+
+def copied(target: Tensor) -> Tensor | None:
+    """What a tensor holds before the op that runs now writes to it, heard as a clone; None where the op's
+    listener did not run it: what a gradient reads is part of what the listener writes down.
+    """
+    handler = CALLS.handler
+    if handler is None:
+        return None
+    row = ROWS["clone"]
+    clone = translation.aten_call(row, arguments.bind(row, (target,), {}), False)
+    before, LOCAL.enabled = LOCAL.enabled, False
+    CALLS.stack.append(None)
+    try:
+        found: Tensor = handler(clone.op, clone.args, clone.kwargs)
+    finally:
+        CALLS.stack.pop()
+        LOCAL.enabled = before
+    found._grad_node, found._output_nr = target._grad_node, target._output_nr
+    return found
 
 
 def hear(
@@ -184,7 +207,7 @@ def tell(
         check_writable(args[0], tracked)
         if tracked:
             old = args[0] if args[0]._kind.on_meta else _before(args[0])
-    call = Call(op, args, kwargs)
+    call = Call(handler, op, args, kwargs)
     CALLS.stack.append(call)
     LOCAL.enabled = call.enabled and not tracked
     try:
@@ -211,7 +234,7 @@ def _by_rule(
     handler: Handler, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], take: int | None
 ) -> Any:
     """The op by the handler, which records nothing; the gradient is PyTorch's."""
-    call = Call(op, args, kwargs)
+    call = Call(handler, op, args, kwargs)
     call.enabled = False
 
     def heard(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

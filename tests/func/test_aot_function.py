@@ -159,3 +159,25 @@ def test_a_write_into_memory_of_another_argument_is_refused():
     x = torch.zeros(3)
     with pytest.raises(NotImplementedError, match="shares memory with another argument"):
         aot_function(lambda a, b: a.add_(1) + b, Keeps())(x, x.view(3))
+
+
+def test_what_a_write_takes_the_place_of_is_part_of_the_graph():
+    """A gradient that reads the old values of what was written to reads those of each call."""
+
+    def written(x):
+        y = x * 1.5
+        y.sin_()
+        y.mul_(2)
+        return y.tanh_().sum()
+
+    compiled = aot_function(written, Keeps())
+    for _ in range(2):
+        x = torch.randn(4, requires_grad=True)
+        (wanted,) = torch.autograd.grad(written(x), x)
+        (found,) = torch.autograd.grad(compiled(x), x)
+        assert torch.equal(found, wanted)
+    graph = torch.fx.experimental.proxy_tensor.make_fx(lambda x: torch.autograd.grad(written(x), x)[0])(x)
+    names = [str(node.target) for node in graph.graph.nodes if node.op == "call_function"]
+    assert names.count("aten.clone.default") == 1  # of what sin_ reads: tanh reads its result, mul a number
+    other = torch.randn(4, requires_grad=True)
+    assert torch.equal(graph(other), torch.autograd.grad(written(other), other)[0])

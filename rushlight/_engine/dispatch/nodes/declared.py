@@ -28,6 +28,11 @@ def mentioned(rule: Any) -> frozenset[str]:
     return frozenset(names)
 
 
+def read_by(rule: Any) -> frozenset[str]:
+    """What a rule reads; derived rules read their arguments by computed names and say so."""
+    return getattr(rule, "keeps", None) or mentioned(rule)
+
+
 _RECORD = """
 def record(_values, _out):
     {names}, = _values
@@ -81,8 +86,7 @@ class Rules:
         self.rule, self.row = rule, row
         self.tensor_params = [p for p in row.params if p.is_tensor or p.is_list]
         self.places = {p.name: place for place, p in enumerate(self.tensor_params)}
-        # Derived rules read their arguments by computed names and say so.
-        names = keeps if keeps is not None else getattr(rule, "keeps", None) or mentioned(rule)
+        names = keeps if keeps is not None else read_by(rule)
         self.keeps = frozenset(p.name for p in row.params if p.name in names)
         self.keeps_result = "result" in names
         # Numbers of results that the rule does not look at.

@@ -22,9 +22,11 @@ from rushlight._engine.core.layout import broadcast_shapes, check_apart_from_its
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.promotion import can_cast
 from rushlight._engine.core.recording import TAPE
+from rushlight._engine.core.services import service
 from rushlight._engine.derive import cast
 from rushlight._engine.dispatch import arguments, overrides
 from rushlight._engine.dispatch.interpreters import MODES
+from rushlight._engine.dispatch.nodes.declared import read_by
 from rushlight._engine.dispatch.nodes.written_results import keep_target
 from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.dispatch.out_arguments import overwrite
@@ -38,7 +40,7 @@ from rushlight._engine.ops import signature
 from rushlight._engine.ops.table import WIDE_DTYPES, Row
 from rushlight._engine.tensors.kind import CPU_KINDS
 from rushlight._engine.tensors.lazy_views import place
-from rushlight._engine.tensors.tensor import Tensor, alias, storage
+from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, Tensor, alias, storage
 
 # Plain tensors of one kind that are outside the graph; whatever else comes takes the general way.
 _FAST = """
@@ -305,10 +307,15 @@ def _own_copies(formula: Formula, target: Tensor, values: list[Any]) -> list[Any
     needed = formula.saves(edges, formula.compiled_for(values).complex_)
     if not any(values[formula.operands.index(n)] is target for n in needed if n != "result"):
         return values
-    return [_copied(v) if v is target else v for v in values]
+    return [_copied(v, True) if v is target else v for v in values]
 
 
-def _copied(t: Tensor) -> Tensor:
+def _copied(t: Tensor, kept: bool) -> Tensor:
+    """What a tensor holds now, at its place in the graph. kept: whether a gradient reads it."""
+    if kept and LISTENING in WRAPPED:
+        heard: Tensor | None = service("copy heard below autograd")(t)
+        if heard is not None:
+            return heard
     other: Tensor = object.__new__(Tensor)
     other._array, other._kind, other._grad_node, other._output_nr, other._storage = (
         t._array.copy("K"),
@@ -349,6 +356,7 @@ def _geometric(row: Row) -> Callable[..., Any]:
 
 def _generic(row: Row) -> Callable[..., Any]:
     into = by_keyword(row, row.options["into"]) if "into" in row.options else None
+    reads = row.vjp is not None and row.params[0].name in read_by(row.vjp)
 
     def run(*args: Any, **kwargs: Any) -> Any:
         from rushlight._engine.dispatch.dispatcher import function  # it imports this file
@@ -372,7 +380,7 @@ def _generic(row: Row) -> Callable[..., Any]:
             _refuse_sharing(row, target, bound)
             check_dtype(row.refuse, target._kind.dtype, target._array)
             return _written(into, target, bound)
-        source = _copied(target) if tracked else target
+        source = _copied(target, reads) if tracked else target
         result = function(row)(source, *rest, **kwargs)
         if result is target:
             return target
@@ -425,7 +433,7 @@ def through(run: Callable[[Tensor], Any], target: Tensor, *operands: Any) -> Ten
     tracked = any(isinstance(v, Tensor) and v._grad_node is not None for v in operands)
     check_writable(target, LOCAL.enabled and tracked)
     refuse_overlap(target, ())
-    own = _copied(target)
+    own = _copied(target, False)
     run(own)
     write(target, own)
     return target
