@@ -667,7 +667,7 @@ class Tensor(metaclass=_TensorMeta):
     def cpu(self, memory_format: MemoryFormat = ...) -> Tensor:
         """In the CPU's memory."""
     def cuda(self, device: str | _int | _device | None = None, non_blocking: _bool = False, memory_format: MemoryFormat = ...) -> Tensor:
-        """In the memory of a CUDA device: of the current one, or of that with a number; where it is if it is there."""
+        """In the memory of a CUDA device: of the current one, or of that with a number; itself if there."""
     def double(self, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """to(torch.float64)."""
     def eig(self, *args: Any, **kwargs: Any) -> Any: ...
@@ -680,7 +680,7 @@ class Tensor(metaclass=_TensorMeta):
     def int(self, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """to(torch.int32)."""
     def ipu(self, device: str | _int | _device | None = None, non_blocking: _bool = False, memory_format: MemoryFormat = ...) -> Tensor:
-        """In the memory of an IPU: of the current one, or of that with a number; where it is if it is there."""
+        """In the memory of an IPU: of the current one, or of that with a number; itself if there."""
     def long(self, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """to(torch.int64)."""
     def lstsq(self, *args: Any, **kwargs: Any) -> Any: ...
@@ -689,7 +689,7 @@ class Tensor(metaclass=_TensorMeta):
     def map_(self, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
         """Replace each element a by callable(a, b), b from `other`: of the same dtype, expanded to this shape."""
     def mtia(self, device: str | _int | _device | None = None, non_blocking: _bool = False, memory_format: MemoryFormat = ...) -> Tensor:
-        """In the memory of an MTIA device: of the current one, or of that with a number; where it is if it is there."""
+        """In the memory of an MTIA device: of the current one, or of that with a number; itself if there."""
     def new(self, *args: Any, **kwargs: Any) -> Tensor:
         """Tensor.new(...): like torch.Tensor(...), in this tensor's dtype and on its device."""
     def new_tensor(self, data: Any, *, dtype: _dtype | None = None, device: str | _int | _device | None = None, requires_grad: _bool = False, layout: StorageLayout | None = None, pin_memory: _bool = False) -> Tensor:
@@ -724,7 +724,7 @@ class Tensor(metaclass=_TensorMeta):
     def view(self, *given: _int | Sequence[_int] | dt.dtype, size: _int | Sequence[_int] | None = None, dtype: dt.dtype | None = None) -> Tensor:
         """The same elements in another shape, or the same bytes as another dtype."""
     def xpu(self, device: str | _int | _device | None = None, non_blocking: _bool = False, memory_format: MemoryFormat = ...) -> Tensor:
-        """In the memory of an XPU: of the current one, or of that with a number; where it is if it is there."""
+        """In the memory of an XPU: of the current one, or of that with a number; itself if there."""
     def zero_(self) -> Tensor:
         """Write zeros everywhere."""
     def ccol_indices(self) -> Tensor: ...
