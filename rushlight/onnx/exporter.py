@@ -110,7 +110,9 @@ def _program(
 
     if isinstance(model, ExportedProgram):
         given, named = model.example_inputs
-        return functional_views(recorded(model.module(check_guards=False), given, named, None, opened, model))
+        whole = model.module(check_guards=False)
+        found: ExportedProgram = functional_views(recorded(whole, given, named, None, opened, model))
+        return found
     if model.training:
         warn(
             "Exporting a model while it is in training mode. Please ensure that this is intended, as it may "
@@ -121,9 +123,10 @@ def _program(
         shapes = _shapes(model, args, kwargs or {}, axes, names or ())
     before, _exporting[0] = _exporting[0], True
     try:
-        return functional_views(recorded(model, args, kwargs or {}, shapes, opened))
+        found = functional_views(recorded(model, args, kwargs or {}, shapes, opened))
     finally:
         _exporting[0] = before
+    return found
 
 
 def _shapes(

@@ -97,7 +97,11 @@ for _name, _f in {**METHODS, "coalesce": layouts.coalesce}.items():
 
 def _values(values: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
     found: Tensor = torch.as_tensor(values, dtype=dtype, device=device)
-    return found.detach().requires_grad_() if requires_grad else found
+    # One that shares its memory: what is then asked of the sparse tensor is not to reach the caller's own.
+    if found.requires_grad and torch.is_grad_enabled() and not requires_grad:
+        return found.view_as(found)
+    held = found.detach()
+    return held.requires_grad_() if requires_grad else held
 
 
 def sparse_coo_tensor(

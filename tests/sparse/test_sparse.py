@@ -462,3 +462,20 @@ def test_arithmetic_by_its_longer_names():
     for name, other in (("true_divide", 2), ("divide", 2), ("multiply", 2), ("subtract", held)):
         dense = getattr(torch, name)(torch.eye(2), other.to_dense() if other is held else other)
         assert getattr(torch, name)(held, other).to_dense().equal(dense)
+
+
+def test_the_callers_values_are_not_the_leaf() -> None:
+    """A sparse tensor that requires grad leaves the values that it was made of as they are."""
+    indices, values = torch.tensor([[0, 1, 1], [2, 0, 2]]), torch.tensor([3.0, 4, 5])
+    made = torch.sparse_coo_tensor(indices, values, (2, 4)).requires_grad_()
+    rows = torch.sparse_csr_tensor(torch.tensor([0, 1, 3]), indices[1], values, (2, 4)).requires_grad_()
+    assert made.is_leaf and rows.is_leaf and not values.requires_grad
+    values[0] = 9  # the memory is shared
+    assert made._values()[0] == rows.values()[0] == 9
+    tracked = values.clone().requires_grad_()
+    made = torch.sparse_coo_tensor(indices, tracked, (2, 4))
+    assert made.requires_grad and not made.is_leaf
+    torch.sparse.mm(made, torch.ones(4, 2)).sum().backward()
+    assert tracked.grad is not None and tracked.grad.tolist() == [2, 2, 2]
+    with torch.no_grad():
+        assert not torch.sparse_coo_tensor(indices, tracked, (2, 4)).requires_grad

@@ -132,6 +132,8 @@ POWERS: dict[float, Callable[[Any, Callable[[Any], Any]], Any]] = {
 
 
 def _numpy_power(a: Any, b: Any) -> Any:
+    if a.dtype.kind == "c" and not b.ndim and b.item() == -1:
+        return _numpy_reciprocal(a)
     cheap = POWERS.get(b.item()) if a.dtype.kind == "f" and not b.ndim else None
     return _numpy_pow(a, b) if cheap is None else cheap(a, np.sqrt)
 
@@ -144,6 +146,24 @@ def _numpy_sgn(a: Any) -> Any:
         return a
     # NumPy's sign of nan is nan; PyTorch's is 0.
     return np.where(np.isnan(a), np.zeros_like(a), np.sign(a)) if a.dtype.kind == "f" else np.sign(a)
+
+
+def _numpy_reciprocal(a: Any) -> Any:
+    # As a quotient complex numbers have the signs of zeros, and infinities, of PyTorch's algorithm (Smith's).
+    return np.true_divide(a.dtype.type(1), a) if a.dtype.kind == "c" else np.reciprocal(a)
+
+
+def _numpy_log1p(a: Any) -> Any:
+    if a.dtype.kind != "c":
+        return np.log1p(a)
+    # Near 0 the modulus of 1 + a is 1 and a little, which NumPy rounds away: log|1 + a| is half the log of its
+    # square, x (2 + x) + y^2 above 1; where that vanishes, x.
+    x, y = a.real, a.imag
+    square, far = x * (x + 2) + y * y, np.log(a + a.dtype.type(1))
+    near, found = np.abs(a) < 0.5, np.empty(a.shape, a.dtype)
+    found.real = np.where(near, np.where(square == 0, x, np.log1p(square) / 2), far.real)
+    found.imag = np.where(near, np.arctan2(y, x + 1), far.imag)
+    return found
 
 
 def _numpy_sigmoid(a: Any) -> Any:
@@ -240,7 +260,7 @@ ATOMS: dict[str, Atom] = {
     "div": Atom(np.true_divide, lambda g, y, a, b: (g / b, -g * (y / b))),
     "fma": Atom(fma.fma, lambda g, y, a, b, c: (g * b, g * a, g)),  # a * b + c, rounded once
     "neg": Atom(np.negative, lambda g, y, a: (-g,)),
-    "reciprocal": Atom(np.reciprocal, lambda g, y, a: (-g * y * y,)),
+    "reciprocal": Atom(_numpy_reciprocal, lambda g, y, a: (-g * y * y,)),
     "pow": Atom(_numpy_pow, _d_pow),
     "power": Atom(_numpy_power, _d_pow),  # to a number
     "abs": Atom(np.abs, _d_abs, "real", lambda g, y, a: _d_abs(m.real(g), y, a)),
@@ -266,10 +286,10 @@ ATOMS: dict[str, Atom] = {
     "log": Atom(np.log, lambda g, y, a: (g / a,)),
     "log2": Atom(np.log2, lambda g, y, a: (g / (a * math.log(2)),)),
     "log10": Atom(np.log10, lambda g, y, a: (g / (a * math.log(10)),)),
-    "log1p": Atom(np.log1p, lambda g, y, a: (g / (a + 1),)),
+    "log1p": Atom(_numpy_log1p, lambda g, y, a: (g / (a + 1),)),
     "sigmoid": Atom(_numpy_sigmoid, lambda g, y, a: (g * (y * (1 - y)),)),
     "sqrt": Atom(np.sqrt, lambda g, y, a: (g / (y * 2),)),
-    "rsqrt": Atom(lambda a: np.reciprocal(np.sqrt(a)), lambda g, y, a: (g * (y * y * y) * -0.5,)),
+    "rsqrt": Atom(lambda a: _numpy_reciprocal(np.sqrt(a)), lambda g, y, a: (g * (y * y * y) * -0.5,)),
     # trigonometry
     "sin": Atom(np.sin, lambda g, y, a: (g * m.cos(a),)),
     "cos": Atom(np.cos, lambda g, y, a: (g * -m.sin(a),)),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import cmath
 import json
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -253,3 +255,23 @@ def test_histogramdd_takes_all_by_position() -> None:
     torch.testing.assert_close(found, torch.tensor([[0.0, 8 / 3], [4 / 3, 0.0]]))
     assert len(edges) == 2
     assert torch._prims_common.dtype_to_type(found.dtype) is float
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+def test_complex_log1p_near_zero(dtype):
+    """The real part, half of x (2 + x) + y^2 and less, is not lost in 1 + x."""
+    z = torch.tensor([1e-8 + 1e-8j, 1e-12j, 1e-20 + 0j, 0.25 - 0.25j, -2 + 1e-3j], dtype=dtype)
+    wanted: Any = [1e-8 + 1e-8j, 5e-25 + 1e-12j, 1e-20, cmath.log(1.25 - 0.25j), cmath.log(-1 + 1e-3j)]
+    found = torch.log1p(z)
+    wanted = torch.tensor(wanted, dtype=dtype)
+    torch.testing.assert_close(found.real, wanted.real, rtol=1e-6, atol=0)
+    torch.testing.assert_close(found.imag, wanted.imag)
+    assert torch.equal(torch.log1p(z[0]), found[0])
+
+
+def test_complex_quotients_of_one():
+    """Zeros keep the signs, and infinities are where they are, as in a division by Smith's algorithm."""
+    z = torch.tensor([complex(-2, -0.0), complex(0, 0), complex(math.inf, 1), complex(1, -math.inf)])
+    for found in (z.reciprocal(), z**-1):
+        assert str(found.tolist()) == "[(-0.5-0j), (inf+nanj), 0j, (-0+0j)]"
+    assert str(z.rsqrt()[0].item()) == "(-0+0.7071067690849304j)"

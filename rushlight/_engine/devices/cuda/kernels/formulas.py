@@ -34,6 +34,8 @@ _UFUNCS: dict[Any, str] = {
     np.invert: "logical_not",
     np.bitwise_and: "logical_and",
     np.bitwise_or: "logical_or",
+    np.reciprocal: "reciprocal",
+    np.log1p: "log1p",
 }
 # The most steps of a series or a continued fraction.
 _STEPS = 5000

@@ -25,7 +25,8 @@ def _atoms() -> dict[Any, str]:
     """The atoms by their functions of NumPy."""
     found: dict[Any, str] = {a.numpy: name for name, a in ATOMS.items() if isinstance(a.numpy, np.ufunc)}
     whole = {
-        getattr(np, name): name for name in ("floor_divide", "remainder", "fmod", "floor", "ceil", "trunc")
+        getattr(np, name): name
+        for name in "floor_divide remainder fmod floor ceil trunc reciprocal log1p".split()
     }
     return {**found, **whole, np.power: "pow", np.sign: "sgn"}
 
