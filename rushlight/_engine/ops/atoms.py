@@ -156,8 +156,8 @@ def _numpy_reciprocal(a: Any) -> Any:
 def _numpy_log1p(a: Any) -> Any:
     if a.dtype.kind != "c":
         return np.log1p(a)
-    # Near 0 the modulus of 1 + a is 1 and a little, which NumPy rounds away: log|1 + a| is half the log of its
-    # square, x (2 + x) + y^2 above 1; where that vanishes, x.
+    # Near 0 the modulus of 1 + a is 1 and a little, which NumPy rounds away: its log is half the log of its
+    # square, which is x (2 + x) + y^2 above 1; where that vanishes, x.
     x, y = a.real, a.imag
     square, far = x * (x + 2) + y * y, np.log(a + a.dtype.type(1))
     near, found = np.abs(a) < 0.5, np.empty(a.shape, a.dtype)
