@@ -157,7 +157,7 @@ def _recorded(run: Callable[..., Any], args: Sequence[Any], table: Any) -> Graph
         made = make_fx(run, table)(*args)
     finally:
         torch.set_rng_state(state)
-    _Functional(made.graph)
+    _refuse_written_constants(_Functional(made.graph))
     for node in list(made.graph.nodes):
         if node.op == "call_function" and str(node.target) == "aten.detach.default":
             node.replace_all_uses_with(node.args[0])
@@ -166,6 +166,16 @@ def _recorded(run: Callable[..., Any], args: Sequence[Any], table: Any) -> Graph
     end = made.graph.output_node()
     end.args = (tuple(end.args[0]),)
     return GraphModule(made, made.graph)
+
+
+def _refuse_written_constants(functional: Functional) -> None:
+    """What a graph of values writes into its constants would be lost."""
+    for node, count in functional.versions.items():
+        if node.op == "get_attr" and count:
+            raise NotImplementedError(
+                f"the function writes into {node.target}, a tensor that it was not given, which graphs of "
+                "values cannot say: give it that tensor as an argument"
+            )
 
 
 class _Functional(Functional):

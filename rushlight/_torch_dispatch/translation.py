@@ -469,8 +469,20 @@ def _run_log_sigmoid(self: Any) -> Any:
     return torch.nn.functional.logsigmoid(self), torch.exp(-self.detach().abs())
 
 
+def _drawn(name: str) -> Callable[..., Any]:
+    """A tensor like the given one, filled by the method that draws its numbers."""
+    return lambda self, **given: getattr(torch.empty_like(self), name)(**_passed(given))
+
+
+def _passed(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if name != "generator" or value is not None}
+
+
 RUN: dict[str, Callable[..., Any]] = {
     **backward_ops.RUN,
+    **{name: _drawn(f"{name}_") for name in ("cauchy", "exponential", "geometric", "log_normal", "uniform")},
+    "normal_functional": _drawn("normal_"),
+    "zero": lambda self: torch.zeros_like(self),
     "log_sigmoid_forward": _run_log_sigmoid,
     "_adaptive_avg_pool2d": lambda self, output_size: torch.nn.functional.adaptive_avg_pool2d(
         self, output_size

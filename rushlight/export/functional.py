@@ -98,6 +98,13 @@ _BACK: dict[str, Callable[[Graph, _View, Node, Node], Node]] = {
 }
 
 
+# Functional forms that are not named as the op without its mark, with arguments that have no default there.
+_FORMS: dict[tuple[str, str], tuple[Any, ...]] = {
+    ("normal_", "default"): ("normal_functional", "default"),
+    ("bernoulli_", "float"): ("bernoulli", "p", 0.5),
+}
+
+
 class Functional:
     """A graph, rewritten in place; `written` are its inputs that it wrote into, with their last values."""
 
@@ -162,11 +169,13 @@ class Functional:
     def _write(self, node: Node, first: Node) -> None:
         """A node of the functional form, and the values of what the tensor is a view of."""
         schema = node.target._schema
-        forms = overloads.recorded(schema.name[:-1])
-        form = forms.get(schema.overload_name)
+        own = schema.name[:-1], schema.overload_name
+        name, overload, *missing = _FORMS.get((schema.name, schema.overload_name), own)
+        form = overloads.recorded(name).get(overload)
         if form is None or form._schema.writes:
             raise Unsupported(f"{node.target} has no functional form")
-        value = _call(self.graph, form, node.args, dict(node.kwargs))
+        given = (*node.args, *missing[len(node.args) - 1 :])
+        value = _call(self.graph, form, given, dict(node.kwargs))
         value.meta.update(node.meta)
         alias = self.aliases[first]
         whole = value

@@ -14,12 +14,14 @@ from rushlight.functorch.compile import (
     aot_module_simplified,
     default_partition,
     get_aot_compilation_context,
+    make_boxed_compiler,
     make_boxed_func,
     memory_efficient_fusion,
     min_cut_rematerialization_partition,
     nop,
     ts_compile,
 )
+from rushlight.fx.experimental.proxy_tensor import make_fx
 
 
 class Keeps:
@@ -181,3 +183,70 @@ def test_what_a_write_takes_the_place_of_is_part_of_the_graph():
     assert names.count("aten.clone.default") == 1  # of what sin_ reads: tanh reads its result, mul a number
     other = torch.randn(4, requires_grad=True)
     assert torch.equal(graph(other), torch.autograd.grad(written(other), other)[0])
+
+
+def _row_times_three(x):
+    y = x * 2
+    y[0].mul_(3)
+    return y
+
+
+def _row_overwritten(x):
+    y = x * 2
+    y[0] = 7.0
+    return y
+
+
+def _turned_and_cut(x):
+    y = x * 2
+    y.view(9)[2:].mul_(3)
+    y.t()[1:, 0].mul_(x[1:, 2])
+    return y * torch.arange(9.0).reshape(3, 3)
+
+
+@pytest.mark.parametrize("function", [_row_times_three, _row_overwritten, _turned_and_cut])
+def test_writes_through_views_have_their_gradients(function):
+    x = torch.ones(3, 3, requires_grad=True)
+    wanted = torch.autograd.grad(function(x).sum(), x)[0]
+    found = torch.autograd.grad(aot_function(function, make_boxed_compiler(nop))(x).sum(), x)[0]
+    torch.testing.assert_close(found, wanted)
+    traced = make_fx(lambda x: torch.autograd.grad(function(x).sum(), x)[0])(x)
+    again = torch.full((3, 3), 2.0, requires_grad=True)
+    torch.testing.assert_close(traced(again), torch.autograd.grad(function(again).sum(), again)[0])
+
+
+def test_views_of_before_the_recording_are_taken_again_by_ops():
+    x = torch.ones(3, requires_grad=True)
+    y = x * 2
+    y[1:].mul_(3)
+    graph = make_fx(lambda grad: torch.autograd.grad(y, x, grad, retain_graph=True)[0])(torch.ones(3))
+    assert graph(torch.arange(3.0)).tolist() == [0, 6, 12]
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda t: t.normal_(1, 2),
+        lambda t: t.exponential_(),
+        lambda t: t.uniform_(2, 3),
+        lambda t: t.bernoulli_(),
+        lambda t: t.bernoulli_(p=0.25),
+        lambda t: t.geometric_(0.5),
+        lambda t: t.zero_(),
+    ],
+)
+def test_tensors_are_filled_in_graphs_of_values(draw):
+    def function(x):
+        return x * draw(torch.empty(5))
+
+    found = []
+    for run in (function, aot_function(function, make_boxed_compiler(nop))):
+        torch.manual_seed(3)
+        found.append(run(torch.ones(5)))
+    assert torch.equal(*found)
+
+
+def test_writes_into_captured_tensors_are_refused():
+    count = torch.zeros(())
+    with pytest.raises(NotImplementedError, match="a tensor that it was not given"):
+        aot_function(lambda x: x * count.add_(1), nop)(torch.ones(2))

@@ -20,14 +20,14 @@ from rushlight._engine.core.accelerator import is_away
 from rushlight._engine.core.dtype import FLOATING
 from rushlight._engine.core.layout import check_apart_from_itself, shared
 from rushlight._engine.core.services import service
-from rushlight._engine.tensors.tensor import Tensor, storage
+from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, Tensor, storage
 
 
 class ViewStep(NamedTuple):
     """How a view is taken of any tensor that lies like the base. Runners make a plain tuple in this order."""
 
     kind: Any  # of the view
-    again: Callable[..., Any]  # again(base, *rest) takes the view anew
+    again: Callable[..., Any]  # again(base, *rest) takes the view anew; again.heard, if it has that, by ops
     rest: tuple[Any, ...]
     function: Callable[..., Any]  # function(array, *args) is the view of a base's array
     args: tuple[Any, ...]
@@ -230,9 +230,16 @@ class CopySlices(Node):
         old = None
         if self.next[0] is not None:
             old = grad.clone()
-            replay(old, chain).zero_()
-        new = replay(grad, chain).clone() if self.next[1] is not None else None
+            _seen(old, chain).zero_()
+        new = _seen(grad, chain).clone() if self.next[1] is not None else None
         return old, new
+
+
+def _seen(base: Any, chain: tuple[Any, ...]) -> Any:
+    """`replay` as ops of a backward pass, of which those hear who listen below autograd."""
+    if LISTENING in WRAPPED:
+        chain = tuple([(getattr(again, "heard", again), rest) for again, rest in chain])
+    return replay(base, chain)
 
 
 def replay(base: Any, chain: tuple[Any, ...]) -> Any:

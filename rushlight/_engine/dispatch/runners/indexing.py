@@ -243,6 +243,9 @@ def _again(self: Tensor, basic: Basic, ones: tuple[int, ...]) -> Tensor:
     return _view(self, view(self._memory, basic, ones), basic, ones, None)
 
 
+setattr(_again, "heard", BASIC)
+
+
 def as_subclass(self: Tensor, cls: type) -> Tensor:
     """x[...], as an instance of a subclass: writes through it reach x and x's graph."""
     seen = _view(self, self._memory, WHOLE, (), "alias")
