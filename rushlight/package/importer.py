@@ -132,8 +132,10 @@ class OrderedImporter(Importer):
 
     def _is_torchpackage_dummy(self, module: Any) -> bool:
         """Whether a module is only there because something below it is external to a package."""
-        return bool(getattr(module, "__torch_package__", False)) and (
-            not hasattr(module, "__path__") or getattr(module, "__file__", None) is None
+        return (
+            bool(getattr(module, "__torch_package__", False))
+            and hasattr(module, "__path__")
+            and getattr(module, "__file__", None) is None
         )
 
     def get_name(self, obj: Any, name: str | None = None) -> tuple[str, str]:

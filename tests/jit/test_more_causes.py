@@ -228,3 +228,15 @@ def test_shufflenet_is_scriptable():
     block = InvertedResidual(8, 8, 1).eval()
     x = torch.randn(1, 8, 4, 4)
     assert torch.equal(torch.jit.script(block)(x), block(x))
+
+
+def zip_of_both(x: int):
+    s = 0
+    for a, b in zip((1, 2, 3), range(x)):  # noqa: B905
+        s += a * b
+    return s
+
+
+def test_tuples_go_with_what_has_a_known_length():
+    with pytest.raises(RuntimeError, match="does not have a statically determinable length"):
+        torch.jit.script(zip_of_both)

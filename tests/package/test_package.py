@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.resources
 import inspect
 import io
@@ -199,3 +200,26 @@ def test_patterns():
     ]
     with pytest.raises(ValueError, match="entire path segment"):
         GlobGroup("a.**b")
+
+
+def test_packaging_again_takes_the_code_of_the_package_and_not_of_the_environment(home):
+    from pkg_for_test import inner
+    from pkg_for_test.model import Net
+
+    def write(exporter):
+        exporter.intern("pkg_for_test.**")
+        exporter.save_pickle("models", "net.pkl", Net())
+
+    first = PackageImporter(packaged(write))
+    net = first.load_pickle("models", "net.pkl")
+    (home / "pkg_for_test" / "inner.py").write_text("def scale():\n    return 77\n")
+    importlib.reload(inner)
+
+    def again(exporter):
+        exporter.intern("pkg_for_test.**")
+        exporter.save_pickle("models", "net.pkl", net)
+
+    second = PackageImporter(packaged(again, importer=[first, sys_importer]))
+    assert second.import_module("pkg_for_test.inner").scale() == 2
+    x = torch.ones(1, 3)
+    assert torch.equal(second.load_pickle("models", "net.pkl")(x), net(x))

@@ -16,13 +16,6 @@ from rushlight.jit.program.ir import Block, Node, Value
 from rushlight.jit.program.types import INT, STR, TENSOR, Type, list_of, subtype
 
 
-def _is_module(found: Any) -> bool:
-    """Whether something that a loop goes over is a module."""
-    if isinstance(found, Items):
-        return any(map(_is_module, found.items))
-    return isinstance(found, Value) and found.type.kind == "Class" and found.type.cls.is_module
-
-
 class Loops(Conditions):
     """The compiler's part for loops."""
 
@@ -144,19 +137,12 @@ class Loops(Conditions):
         found = [self.iterable(a) for a in node.args]
         if all(isinstance(f, list) for f in found):
             return [Items(list(x)) for x in zip(*found, strict=False)]
-        fixed = [f for f in found if isinstance(f, list)]
-        if fixed and any(_is_module(x) for f in fixed for x in f):
+        if any(isinstance(f, list) for f in found):
             raise self.error(
                 node,
                 "Can not iterate over a module list or tuple with a value that does not have a statically "
                 "determinable length\n",
             )
-        if fixed:
-            rows = [
-                [f[i] if isinstance(f, list) else f[1](self.constant(node, i)) for f in found]
-                for i in range(min(map(len, fixed)))
-            ]
-            return [Items(row) for row in rows]
         counts = self.list_value([f[0] for f in found], node, INT)
         count = self.call_builtin("prim::min", [counts], {}, node)
         return count, lambda i: Items([f[1](i) for f in found])
