@@ -232,7 +232,7 @@ def test_shufflenet_is_scriptable():
 
 def zip_of_both(x: int):
     s = 0
-    for a, b in zip((1, 2, 3), range(x)):  # noqa: B905
+    for a, b in zip((1, 2, 3), range(x)):
         s += a * b
     return s
 
