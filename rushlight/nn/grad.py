@@ -17,13 +17,20 @@ def _gradient(name: str, of: int, given: tuple[Any, Any], grad_output: Tensor, *
 
     It is a function of the other one and of grad_output, and differentiable in both.
     """
-    asked = torch.is_grad_enabled()
-    pair = [grad_output.new_zeros(v) if k == of else v for k, v in enumerate(given)]
-    with torch.enable_grad():
-        pair[of].requires_grad_()
-        found = getattr(F, name)(*pair, None, *options)
-        gradient: Tensor = torch.autograd.grad(found, pair[of], grad_output, create_graph=asked)[0]
-    return gradient
+    ndim = int(name[4]) + 2
+    if len(given[of]) != ndim or given[1 - of].ndim != ndim:
+        raise RuntimeError(
+            f"{name}: expected sizes and tensors of {ndim} dims, got {len(given[of])} and {given[1 - of].ndim}"
+        )
+    convolve, other = getattr(F, name), given[1 - of]
+
+    def of_one(one: Tensor) -> Any:
+        pair = (one, other) if of == 0 else (other, one)
+        return convolve(*pair, None, *options)
+
+    back = torch.func.vjp(of_one, grad_output.new_zeros(given[of]))[1]
+    found: Tensor = back(grad_output)[0]
+    return found
 
 
 def conv1d_input(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import rushlight as torch
+from rushlight._engine.core.errors import wrap_dims
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.sparse.layouts import block_sizes, coalesce, flat, like, name_of, places, to_coo, to_dense
 from rushlight.sparse.tensor import BLOCKS, COLUMNS, LEGACY, OPS, SparseTensor, make
@@ -375,21 +376,24 @@ for _name in ("new_zeros", "new_empty"):
 @op()
 def sum(t: SparseTensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The sum over all dims (dense), or over some."""
-    dims = () if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    given = () if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    dims = wrap_dims(given, t.ndim) if given else ()
     if dtype is not None:
         t = t.map(lambda v: v.to(dtype))
-    if dim is None or (t.is_sparse and len(dims) == t.ndim and not keepdim) or (not dims and t.is_sparse):
+    if dim is None or (t.is_sparse and len(dims) == t.ndim and not keepdim):
         return t.parts[-1].sum()
+    if t.is_sparse and not dims:
+        return t
     if not t.is_sparse:
         if not keepdim:
             raise RuntimeError("reduction operations on CSR tensors with keepdim=False is unsupported")
         return like(t, _sum_coo(to_coo(t), dims, True))
-    return _sum_coo(t, dims, keepdim)
+    found = _sum_coo(t, dims, keepdim)
+    return to_dense(found) if found.is_sparse and set(dims).issuperset(range(t.sparse_dim())) else found
 
 
 def _sum_coo(t: SparseTensor, dims: tuple[int, ...], keepdim: bool) -> Any:
-    across = {d % t.ndim for d in dims}
-    many = t.sparse_dim()
+    across, many = set(dims), t.sparse_dim()
     inner = [d - many + 1 for d in across if d >= many]
     values = t.parts[1].sum(inner, keepdim) if inner else t.parts[1]
     if values.dtype is torch.bool or (

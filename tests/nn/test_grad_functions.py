@@ -27,3 +27,17 @@ def test_differentiable(ndim: int) -> None:
     assert not of_input(x.shape, w.detach(), g.detach(), *options).requires_grad
     with torch.no_grad():
         assert not of_weight(x, w.shape, g, *options).requires_grad
+
+
+def test_in_batches_and_without_gradients() -> None:
+    """Under vmap, over either operand, and in inference mode; sizes without a batch are refused."""
+    w, g = torch.randn(2, 1, 3, 3), torch.randn(3, 1, 2, 3, 3)
+    each = torch.stack([grad.conv2d_input((1, 2, 5, 5), w, one, groups=2) for one in g])
+    found = torch.func.vmap(lambda one: grad.conv2d_input((1, 2, 5, 5), w, one, groups=2))(g)
+    torch.testing.assert_close(found, each)
+    several = torch.func.vmap(lambda one: grad.conv2d_input((1, 2, 5, 5), one, g[0], groups=2))
+    assert several(w.expand(3, 2, 1, 3, 3)).shape == (3, 1, 2, 5, 5)
+    with torch.inference_mode():
+        assert torch.equal(grad.conv2d_input((1, 2, 5, 5), w, g[0], groups=2), each[0])
+    with pytest.raises(RuntimeError):
+        grad.conv2d_weight(torch.ones(2, 5, 5), (2, 1, 3, 3), g[0], groups=2)

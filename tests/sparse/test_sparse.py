@@ -479,3 +479,18 @@ def test_the_callers_values_are_not_the_leaf() -> None:
     assert tracked.grad is not None and tracked.grad.tolist() == [2, 2, 2]
     with torch.no_grad():
         assert not torch.sparse_coo_tensor(indices, tracked, (2, 4)).requires_grad
+
+
+def test_sums_over_all_sparse_dims_are_dense() -> None:
+    made = torch.tensor([[0.0, 1, 0], [2, 0, 3]]).to_sparse()
+    for dims in ((0, 1), (-1, 0)):
+        found = made.sum(dims, True)
+        assert found.layout is torch.strided and found.tolist() == [[6]]
+    hybrid = torch.arange(12.0).reshape(2, 3, 2).to_sparse(2)
+    assert hybrid.sum((0, 1), True).tolist() == [[[30, 36]]]
+    assert hybrid.sum((0, 2), True).is_sparse and made.sum([]).is_sparse
+    for wrong in (2, -3):
+        with pytest.raises(IndexError, match="out of range"):
+            made.sum(wrong)
+    with pytest.raises(RuntimeError, match="multiple times"):
+        made.sum((0, 0))

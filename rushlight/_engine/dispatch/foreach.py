@@ -21,7 +21,8 @@ _PLACES = {
         ).split(),
         "",
     ),
-    **dict.fromkeys(("add", "sub", "mul", "div"), "D"),
+    **dict.fromkeys(("add", "mul", "div"), "D"),
+    "sub": "N",
     "lerp": "TN",
     "copy": "T",
     "mm": "T",
@@ -84,6 +85,8 @@ def _run(name: str, base: str, *args: Any, **kwargs: Any) -> Any:
     if name == "_foreach_pow" and is_number(given[0]):
         return tuple(ROWS["pow"](plain_number(given[0]), t) for t in _tensors(name, given[1]))
     tensors = _tensors(name, given[0])
+    if base == "add" and "alpha" not in kwargs and isinstance(given[1], Tensor) and not given[1].ndim:
+        places = "N"
     rest = [_spread(name, place, value, len(tensors)) for place, value in zip(places, given[1:], strict=True)]
     if "alpha" in kwargs and is_number(rest[0][0]):
         raise _combination(name, [*given, *kwargs])

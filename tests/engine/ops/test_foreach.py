@@ -141,3 +141,12 @@ def test_tensors_without_dims_are_numbers():
     agree(torch._foreach_norm(xs[:2], torch.tensor(1)), torch._foreach_norm(xs[:2], 1))
     with pytest.raises(TypeError):
         torch._foreach_pow(xs, torch.tensor(0.5, requires_grad=True))
+
+
+def test_a_tensor_without_dims_is_a_number() -> None:
+    of = torch.tensor(2.5, dtype=torch.float64)
+    for name, dtype in {"add": torch.float32, "sub": torch.float32, "mul": torch.float64}.items():
+        (found,) = getattr(torch, f"_foreach_{name}")([torch.arange(3)], of)
+        assert found.dtype is dtype  # a product takes it as a tensor
+    with pytest.raises(TypeError):
+        torch._foreach_sub([torch.ones(2)], torch.tensor([2.0]))

@@ -26,6 +26,8 @@ from rushlight._engine.kernels.runtime.shared_loops import close
 
 # Bytes of a row, and of all, up to which columns are walked down one after another.
 _NEAR, _CACHED = 1 << 11, 1 << 20
+# Parts of a call that is kept, at most.
+_KEPT = 1 << 13
 # Vectors side by side, and of sums; sums that are on their way at once; elements from which on threads are
 # worth waking, and columns of a job.
 _TOGETHER, _SUMS, _AT_ONCE, _PARALLEL, STRIP = 8, 4, 8, 1 << 15, 512
@@ -36,7 +38,7 @@ def columns_of(how: str, of: Any, sizes: tuple[int, int, int]) -> Callable[[Arra
     floats; extremes are nan where there is one. None where there is no machine code.
     """
     matrices, rows, columns = sizes
-    return _run(how, of, columns, tuple([(k * rows, rows) for k in range(matrices)]))
+    return _run(how, of, columns, matrices * rows, rows)
 
 
 def sums_of(of: Any, rows: int, columns: int) -> Callable[[Array], Array] | None:
@@ -46,9 +48,9 @@ def sums_of(of: Any, rows: int, columns: int) -> Callable[[Array], Array] | None
     if far_apart(rows, columns * of.itemsize):
         return None
     if not in_chunks(rows, columns):
-        found = _run("add", of, columns, ((0, rows),))
+        found = _run("add", of, columns, rows, rows)
         return found and (lambda a: found(a)[0])
-    parts = _run("add", of, columns, tuple([(low, min(CHUNK, rows - low)) for low in range(0, rows, CHUNK)]))
+    parts = _run("add", of, columns, rows, CHUNK)
     return parts and (lambda a: np.add.reduce(parts(a), 0))
 
 
@@ -57,18 +59,19 @@ def far_apart(rows: int, step: int) -> bool:
     return step > _NEAR and rows * step > _CACHED
 
 
-def _run(
-    how: str, of: Any, columns: int, parts: tuple[tuple[int, int], ...]
-) -> Callable[[Array], Array] | None:
-    """A line of results for each part: its first row, and how many it has."""
+def _run(how: str, of: Any, columns: int, rows: int, each: int) -> Callable[[Array], Array] | None:
+    """A line of results for each part of `each` of the rows, the last of which may be shorter."""
     like = np.empty(0, of)
     if not suits(like) or not team.possible():
         return None
-    call, shape = _call(how, of, columns, parts), (len(parts), columns)
-    many = columns * sum([rows for _, rows in parts]) >= _PARALLEL
+    shape, many = (-(-rows // each), columns), columns * rows >= _PARALLEL
+    # There is a job for each part: where these are many, they are made for each call anew.
+    kept = _call(how, of, columns, rows, each) if shape[0] <= _KEPT else None
 
     def run(a: Array) -> Array:
-        out = np.empty(shape, of)
+        out, call = np.empty(shape, of), kept
+        if call is None:
+            call = _call.__wrapped__(how, of, columns, rows, each)
         call(parallel.get_num_threads() if many else 1, a, out)
         return out
 
@@ -76,17 +79,17 @@ def _run(
 
 
 @lru_cache(maxsize=256)
-def _call(how: str, of: Any, columns: int, parts: tuple[tuple[int, int], ...]) -> team.Call:
+def _call(how: str, of: Any, columns: int, rows: int, each: int) -> team.Call:
     """Of the rows and the results: a job for a strip of columns of a part."""
     # The last strip takes what is no strip of its own.
     last = max(columns // STRIP, 1) - 1
-    part, strip = (np.ravel(t) for t in np.mgrid[0 : len(parts), 0 : last + 1])
-    first, rows = np.array(parts, np.int64).T
+    part, strip = (np.ravel(t) for t in np.mgrid[0 : -(-rows // each), 0 : last + 1])
     low = strip * STRIP
     jobs = np.zeros((len(low), 5), np.int64)
-    jobs[:, 0] = (first[part] * columns + low) * of.itemsize
+    jobs[:, 0] = (part * each * columns + low) * of.itemsize
     jobs[:, 1] = (part * columns + low) * of.itemsize
-    jobs[:, 2:4] = np.stack([np.where(strip < last, STRIP, columns - low), rows[part]], 1)
+    jobs[:, 2] = np.where(strip < last, STRIP, columns - low)
+    jobs[:, 3] = np.minimum(each, rows - part * each)
     jobs[:, 4] = columns * of.itemsize
     loop = native.loop(_down, of.name, how)
     return team.Call(team.CallStage(loop, jobs, range(2), 2, np.zeros(1, np.int64)))
