@@ -20,7 +20,8 @@ def _gradient(name: str, of: int, given: tuple[Any, Any], grad_output: Tensor, *
     ndim = int(name[4]) + 2
     if len(given[of]) != ndim or given[1 - of].ndim != ndim:
         raise RuntimeError(
-            f"{name}: expected sizes and tensors of {ndim} dims, got {len(given[of])} and {given[1 - of].ndim}"
+            f"{name}: expected {ndim} sizes and a tensor of {ndim} dims, got {len(given[of])} and "
+            f"{given[1 - of].ndim}"
         )
     convolve, other = getattr(F, name), given[1 - of]
 
