@@ -26,7 +26,9 @@ from rushlight.fx.node import Node, map_arg
 
 
 class Unsupported(Exception):
-    """A write into a view of which there is no functional form."""
+    """A write into a view of which there is no functional form; `node` is the write."""
+
+    node: Any = None
 
 
 class _View(NamedTuple):
@@ -57,6 +59,8 @@ def _whole(sizes: Any) -> list[int]:
 
 
 def _reshaped(graph: Graph, view: _View, before: Node, value: Node) -> Node:
+    if view.target._schema.overload_name == "dtype":
+        return _call(graph, view.target, (value, view.tensor.dtype))
     return _call(
         graph, overloads.anyone("view.default"), (value, _whole(getattr(view.tensor, "shape", None)))
     )
@@ -84,14 +88,54 @@ def _same(graph: Graph, view: _View, before: Node, value: Node) -> Node:
     return value
 
 
+def _moved(graph: Graph, view: _View, before: Node, value: Node) -> Node:
+    source, destination = view.args
+    return _call(graph, view.target, (value, destination, source))
+
+
+def _narrowed(graph: Graph, view: _View, before: Node, value: Node) -> Node:
+    dim, start, length = view.args
+    sizes = _whole(getattr(view.tensor, "shape", None))
+    if isinstance(start, Node):
+        raise Unsupported("a view of places that may change")
+    start = start % sizes[dim] if start < 0 else start
+    scatter = overloads.anyone("slice_scatter.default")
+    return _call(graph, scatter, (before, value, dim, start, start + length))
+
+
+def _piece(graph: Graph, view: _View, before: Node, value: Node) -> Node:
+    """The tensor that was cut into pieces, with one of them anew; `before` is the list of them."""
+    target: Any = before.target
+    whole = before.args[0]
+    dim = target.bound(before.args, before.kwargs).get("dim")
+    if dim is None:
+        raise Unsupported(f"nothing undoes {target}")
+    place = view.args[0] % len(view.tensor)
+    if target._schema.name == "unbind":
+        scatter = overloads.anyone("select_scatter.default")
+        return _call(graph, scatter, (whole, value, dim % (len(view.view.shape) + 1), place))
+    dim %= len(view.view.shape)
+    sizes = _whole([piece.shape[dim] for piece in view.tensor[: place + 1]])
+    scatter = overloads.anyone("slice_scatter.default")
+    return _call(graph, scatter, (whole, value, dim, sum(sizes[:-1]), sum(sizes)))
+
+
 # What a tensor is after one of its views has become `value`.
 _BACK: dict[str, Callable[[Graph, _View, Node, Node], Node]] = {
     **dict.fromkeys(
-        "view reshape _unsafe_view flatten unflatten unsqueeze squeeze view_as".split(), _reshaped
+        "view reshape _unsafe_view flatten unflatten ravel unsqueeze squeeze view_as".split(), _reshaped
     ),
+    # Nothing writes into those of more elements than there are.
+    **dict.fromkeys("expand expand_as broadcast_to".split(), _reshaped),
     **dict.fromkeys("transpose t swapaxes swapdims".split(), _again),
     **dict.fromkeys("detach alias detach_ lift_fresh".split(), _same),
+    **dict.fromkeys("to type_as contiguous positive resolve_conj resolve_neg".split(), _same),
+    **dict.fromkeys("split split_with_sizes chunk tensor_split unbind".split(), _same),
+    **dict.fromkeys("movedim moveaxis".split(), _moved),
+    "getitem": _piece,
+    "narrow": _narrowed,
     "permute": _permuted,
+    "as_strided": _scattered("as_strided_scatter"),
     "select": _scattered("select_scatter"),
     "slice": _scattered("slice_scatter"),
     "diagonal": _scattered("diagonal_scatter"),
@@ -105,6 +149,16 @@ _FORMS: dict[tuple[str, str], tuple[Any, ...]] = {
 }
 
 
+def _is_view(target: Overload) -> bool:
+    return target.is_view or (target._row is not None and target._row.kind == "view")
+
+
+def _apart(tensor: Node, view: Node) -> bool:
+    """Whether what may be a view is known to be a copy, as a reshape() may be."""
+    memories = [node.meta.get("memory") for node in (tensor, view)]
+    return None not in memories and memories[0] != memories[1]
+
+
 class Functional:
     """A graph, rewritten in place; `written` are its inputs that it wrote into, with their last values."""
 
@@ -116,20 +170,26 @@ class Functional:
         self.current: dict[Node, Node] = {}
         self.made: dict[tuple[Node, int], Node] = {}
         for node in list(graph.nodes):
-            with graph.inserting_before(node):
-                self._node(node)
+            try:
+                with graph.inserting_before(node):
+                    self._node(node)
+            except Unsupported as error:
+                error.node = error.node or node
+                raise
         self.written = {n: v for n, v in self.current.items() if n.op == "placeholder" and v is not n}
 
     def _node(self, node: Node) -> None:
         node.args, node.kwargs = map_arg((node.args, node.kwargs), self._now)
         target: Any = node.target
-        first: Any = node.args[0] if node.args else None
+        first: Any = node.args[0] if node.args else node.kwargs.get("input")
         known = isinstance(target, Overload) and isinstance(first, Node)
         if known and target._schema.name == "detach_":
             self._view(node, first)
         elif known and target._schema.writes and target._schema.name.endswith("_"):
             self._write(node, first)
-        elif (known and target.is_view) or (target is operator.getitem and self._of_view(first)):
+        elif (known and _is_view(target) and not _apart(first, node)) or (
+            target is operator.getitem and self._of_view(first)
+        ):
             self._view(node, first)
         else:
             self.aliases[node], self.current[node] = _Alias(node, ()), node
@@ -155,6 +215,8 @@ class Functional:
         for view in views:
             found = _call(self.graph, view.target, (found, *view.args), dict(view.kwargs))
             found.meta["val"] = view.view
+            if isinstance(view.view, (tuple, list)):
+                found.meta["results"] = len(view.view)
         if like is not None and views:
             found.meta.update(like.meta)
         return found
@@ -162,7 +224,8 @@ class Functional:
     def _view(self, node: Node, first: Node) -> None:
         alias = self.aliases[first]
         told = first.meta.get("val"), node.meta.get("val")
-        own = _View(node.target, node.args[1:], dict(node.kwargs), *told)
+        rest = {k: v for k, v in node.kwargs.items() if node.args or k != "input"}
+        own = _View(node.target, node.args[1:], rest, *told)
         self.aliases[node] = _Alias(alias.base, (*alias.views, own))
         self.seen[node] = self.versions[alias.base]
 
@@ -216,13 +279,7 @@ def without_writes(program: Any) -> Any:
     """
     if not writes(program.graph):
         return program
-    graph = Graph()
-    values: dict[Node, Node] = {}
-    results = graph.graph_copy(program.graph, values)
-    graph.output(results)
-    for old, new in values.items():
-        if old.op == "placeholder":  # a copy's name is not a builtin's; the signature tells of this one
-            new._name = old.name
+    graph = _copied(program)
     try:
         written = Functional(graph).written
     except Unsupported:
@@ -241,6 +298,23 @@ def without_writes(program: Any) -> Any:
         specs.append(
             OutputSpec(_CHANGED[spec.kind], TensorArgument(written[node].name), spec.target or node.name)
         )
+    return _with(program, graph, first, specs)
+
+
+def _copied(program: Any) -> Graph:
+    """A program's graph, anew."""
+    graph = Graph()
+    values: dict[Node, Node] = {}
+    results = graph.graph_copy(program.graph, values)
+    graph.output(results)
+    for old, new in values.items():
+        if old.op == "placeholder":  # a copy's name is not a builtin's; the signature tells of this one
+            new._name = old.name
+    return graph
+
+
+def _with(program: Any, graph: Graph, first: list[Node], specs: list[OutputSpec]) -> Any:
+    """The program of another graph, with results before its own, and what these are."""
     end = graph.output_node()
     later = list(end.args[0])
     end.args = ((*first, *later),)
@@ -256,22 +330,15 @@ def without_writes(program: Any) -> Any:
     return program._update(made, ExportGraphSignature(list(signature.input_specs), [*specs, *users]))
 
 
-def functional_views(program: Any) -> Any:
-    """The program with what it writes through views as new tensors; what it writes into its own inputs and
-    state is no result. The program itself where it writes through no view, or in a way without another form.
+def values_alone(program: Any) -> Any:
+    """The program with new tensors in the place of all that it writes into; what it writes into its own
+    inputs and state is no result. Unsupported for a write that has no other form.
     """
-    views = {n for n in program.graph.nodes if isinstance(n.target, Overload) and n.target.is_view}
-    targets = [
-        n.args[0] for n in program.graph.nodes if isinstance(n.target, Overload) and n.target._schema.writes
-    ]
-    if views.isdisjoint(targets):
+    if not writes(program.graph):
         return program
-    try:
-        Functional(program.graph)
-    except Unsupported:
-        return program
-    program.graph.eliminate_dead_code()
-    return program
+    graph = _copied(program)
+    Functional(graph)
+    return _with(program, graph, [], [])
 
 
 def copied_back(program: Any, made: Graph, results: Any, values: Any) -> tuple[Any, ...]:

@@ -430,8 +430,10 @@ class Listener(Subgraphs, Lowering, Places):
         """`node` is the tensor from here on."""
         self.known[id(t)] = node
         self.kept.append(t)
-        self.memory.setdefault(id(root(t._memory)), []).append(t)
+        memory = id(root(t._memory))
+        self.memory.setdefault(memory, []).append(t)
         node.meta.setdefault("val", Value(t))
+        node.meta.setdefault("memory", memory)  # which tensors lie in the same
 
     def argument(self, value: Any) -> Any:
         """A tensor or a symbolic number as its node; everything else as it is."""

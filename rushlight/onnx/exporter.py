@@ -11,10 +11,10 @@ import numpy as np
 import rushlight as torch
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.pytree import flatten
-from rushlight.export.functional import functional_views
+from rushlight.export.functional import Unsupported, values_alone
 from rushlight.export.program import ExportedProgram
 from rushlight.export.tracing import recorded
-from rushlight.onnx.errors import OnnxExporterError
+from rushlight.onnx.errors import OnnxExporterError, refused
 
 # The opset that nodes are written in, unless a later one is asked for; earlier ones are made of it.
 WRITTEN, DEFAULT = 18, 20
@@ -110,9 +110,7 @@ def _program(
 
     if isinstance(model, ExportedProgram):
         given, named = model.example_inputs
-        whole = model.module(check_guards=False)
-        found: ExportedProgram = functional_views(recorded(whole, given, named, None, opened, model))
-        return found
+        return _without_writes(recorded(model.module(check_guards=False), given, named, None, opened, model))
     if model.training:
         warn(
             "Exporting a model while it is in training mode. Please ensure that this is intended, as it may "
@@ -123,9 +121,18 @@ def _program(
         shapes = _shapes(model, args, kwargs or {}, axes, names or ())
     before, _exporting[0] = _exporting[0], True
     try:
-        found = functional_views(recorded(model, args, kwargs or {}, shapes, opened))
+        return _without_writes(recorded(model, args, kwargs or {}, shapes, opened))
     finally:
         _exporting[0] = before
+
+
+def _without_writes(program: ExportedProgram) -> ExportedProgram:
+    """The program as ONNX can say it, whose values do not change."""
+    try:
+        found: ExportedProgram = values_alone(program)
+    except Unsupported as error:
+        why = f"it writes through a view, or in place alone, for which ONNX has no form ({error})"
+        raise refused(error.node, f"{why}: make a new tensor (torch.where, torch.cat)") from None
     return found
 
 

@@ -22,7 +22,7 @@ from rushlight.fx.node import Node, map_aggregate
 from rushlight.onnx import op_forms
 from rushlight.onnx.builder import Builder, Ref, element, tensor
 from rushlight.onnx.derived import pointwise
-from rushlight.onnx.errors import UnsupportedOperatorError
+from rushlight.onnx.errors import UnsupportedOperatorError, refused
 from rushlight.onnx.exporter import WRITTEN
 from rushlight.onnx.forms import Forms
 
@@ -212,12 +212,13 @@ class _Writer:
             user.args[1]: user for user in node.users if getattr(user.target, "__name__", "") == "getitem"
         }
         outs = [items.get(i) for i in range(node.meta["results"])] if "results" in node.meta else [node]
+        told = node.meta["val"] if "results" in node.meta else [node.meta["val"]]
         try:
-            found = self._form(node, [o.meta["val"] for o in outs if o is not None] or [None])
+            found = self._form(node, [value for value in told if value is not None])
         except UnsupportedOperatorError as error:
-            self._refused(node, str(error))
+            raise refused(node, str(error)) from None
         except (TypeError, ValueError, KeyError, AttributeError, NotImplementedError) as error:
-            self._refused(node, f"{type(error).__name__}: {error}")
+            raise refused(node, f"{type(error).__name__}: {error}") from None
         parts = list(found) if isinstance(found, list) else [found]
         for out, ref in zip(outs, parts, strict=True):
             if out is not None:
@@ -225,26 +226,12 @@ class _Writer:
                 ref.dtype, ref.shape = value.dtype, value.shape
                 self.known[out] = ref
 
-    def _refused(self, node: Node, why: str) -> None:
-        place = f"\n{node.stack_trace}" if node.stack_trace else ""
-        op = node.meta.get("op") or overloads.plain(node.target)
-        raise UnsupportedOperatorError(
-            f"Exporting the operator 'aten::{op}' to ONNX is not supported: {why} "
-            f"(it comes to {node.target}).{place}"
-        ) from None
-
     def _form(self, node: Node, outs: list[Any]) -> Any:
         args, kwargs = map_aggregate(
             (node.args, node.kwargs), lambda a: self.known[a] if isinstance(a, Node) else a
         )
         bound = node.target.bound(tuple(args), kwargs)
         schema = node.target._schema
-        first = node.args[0] if node.args else None
-        if schema.writes and isinstance(first, Node) and _is_view(first):
-            raise UnsupportedOperatorError(
-                "it writes through a view, for which ONNX has no form: make a new "
-                "tensor (torch.where, torch.cat)"
-            )
         if schema.name in op_forms.FORMS:
             own = bound.get("self", bound.get("input"))
             arguments = {**_DEFAULTS, "self": own, "input": own, **bound}
@@ -256,14 +243,6 @@ class _Writer:
             )
         given = {p.name: bound.get(matched.get(p.name), p.default) for p in row.params}
         return pointwise(self.builder, row, given, outs[0])
-
-
-def _is_view(node: Node) -> bool:
-    """Whether a node's result lies in another's memory."""
-    try:
-        return isinstance(node.target, overloads.Overload) and node.target.row()[0].kind == "view"
-    except NotImplementedError:
-        return False
 
 
 # --- files ----------------------------------------------------------------------------------------

@@ -297,7 +297,9 @@ def slice_(form: Forms, self: Ref, start: Any, end: Any, dim: int, step: Any) ->
 
 @form_of("narrow")
 def narrow(form: Forms, self: Ref, start: Any, length: Any, dim: int) -> Ref:
-    return form.onnx.Slice(self, [start], form.sum_of(start, length), [dim])
+    end = form.sum_of(start, length)
+    to_the_end = isinstance(start, int) and start < 0 and end == [0]
+    return form.onnx.Slice(self, [start], [LAST] if to_the_end else end, [dim])
 
 
 @form_of("cat", "concat")

@@ -111,3 +111,19 @@ def test_writes_through_one_of_several_views_reach_the_tensor():
 
     for function in (parts, windows, below):
         targets(function, torch.randn(3, 3))
+
+
+def test_what_may_be_a_view_and_is_a_copy_is_written_into_alone():
+    class Copies(nn.Module):
+        def forward(self, x):
+            y = x.clone()
+            across, along = y.t().reshape(-1), y.flatten()
+            across.add_(1)
+            along[0] = 5
+            y.split([1, 2])[1].mul_(2)
+            return y, across, along
+
+    x = torch.arange(6.0).view(3, 2)
+    found = torch.export.export(Copies(), (x,)).run_decompositions().module()(x)
+    for one, wanted in zip(found, Copies()(x), strict=True):
+        assert one.equal(wanted)

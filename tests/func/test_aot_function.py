@@ -250,3 +250,21 @@ def test_writes_into_captured_tensors_are_refused():
     count = torch.zeros(())
     with pytest.raises(NotImplementedError, match="a tensor that it was not given"):
         aot_function(lambda x: x * count.add_(1), nop)(torch.ones(2))
+
+
+def test_writes_into_pieces():
+    def into_pieces(x):
+        y = x * 1
+        first, second = y.chunk(2)
+        first.mul_(second + 1)
+        y.unbind(-1)[0].mul_(3)
+        return y, second
+
+    kept = Keeps()
+    x = torch.arange(8.0).view(2, 4)
+    found = aot_function(into_pieces, kept)(x)
+    assert [t.tolist() for t in found] == [t.tolist() for t in into_pieces(x)]
+    names = called(kept.graphs[0])
+    assert "slice_scatter" in names
+    assert "select_scatter" in names
+    assert not any(name.endswith("_") for name in names)

@@ -151,9 +151,12 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         if isinstance(found, torch.Tensor):
             self.knows(found, node)
         elif isinstance(found, (tuple, list)):
+            parts = []
             for i, item in enumerate(found):
-                part = self.tracer.graph.call_function(operator.getitem, (node, i))
-                self.record(item, part)
+                parts.append(self.tracer.graph.call_function(operator.getitem, (node, i)))
+                self.record(item, parts[-1])
+            told = [part.meta.get("val") for part in parts]
+            node.meta.setdefault("val", tuple(told) if isinstance(found, tuple) else told)
 
     def knows(self, t: Any, node: Node) -> None:
         """`node` is the tensor from here on."""
