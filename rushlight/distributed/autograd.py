@@ -71,6 +71,6 @@ def _init(worker_id: int) -> None:
 def _get_debug_info() -> dict[str, str]:
     """Figures, as text."""
     return {
-        "num_current_backward_passes": str(contexts.passes),
+        "num_current_backward_passes": str(contexts.passing()),
         "num_autograd_contexts": str(contexts.count()),
     }

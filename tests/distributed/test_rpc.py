@@ -2,10 +2,14 @@
 
 import sys
 
+import pytest
+
 from tests.distributed import jobs
 
 
-def test_three_workers():
-    program = [sys.executable, "-m", "rushlight", str(jobs.PROGRAMS / "remote_calls.py")]
-    ended = jobs.ranks(program, 3, timeout=60)
-    assert [rank.out for rank in ended] == ["ended in order\n"] * 3, ended[0].err + ended[1].err
+@pytest.mark.parametrize(("name", "size"), [("remote_calls", 3), ("remote_gradients", 2)])
+def test_workers(name: str, size: int) -> None:
+    program = [sys.executable, "-m", "rushlight", str(jobs.PROGRAMS / f"{name}.py")]
+    ended = jobs.ranks(program, size, timeout=60)
+    said = "".join(rank.err for rank in ended)
+    assert [rank.out for rank in ended] == ["ended in order\n"] * size, said

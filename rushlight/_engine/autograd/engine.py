@@ -64,6 +64,9 @@ def _below(roots: Sequence[Node], lowest: int = 0) -> set[Node]:
 class _Wanted:
     """grad()'s order: which (node, output) gradients to keep, and which nodes lead to them."""
 
+    # Nodes that are to get more gradients when this run is over: no hook is to see what comes now.
+    later: frozenset[Node] = frozenset()
+
     def __init__(self, inputs: Sequence[Tensor], roots: list[Node]) -> None:
         self.places: dict[tuple[Node, int], list[int]] = {}
         for number, t in enumerate(inputs):
@@ -98,6 +101,29 @@ class _Wanted:
         for number, g in enumerate(grads):
             for place in self.places.get((node, number), ()):
                 self.found[place] = g
+
+
+class Stage(_Wanted):
+    """What runs of a pass before more gradients come from elsewhere; run() takes it as what is wanted.
+
+    ready: nodes that have got, or get in this run, all that flows into them. ends: those among them whose
+    gradients are kept, and that do not run. later: nodes that are to get more; their gradients are kept.
+    gradients: what has been kept, by node and output.
+    """
+
+    def __init__(self, ready: set[Node], ends: set[Node], later: set[Node]) -> None:
+        self.useful, self.later = ready | later, frozenset(later)
+        self._kept = ends | later
+        self.gradients: dict[tuple[Node, int], Tensor] = {}
+
+    def stops_at(self, node: Node, grad: Any, accumulate: bool) -> bool:
+        """Keep the gradients of a node that is not to run."""
+        if node not in self._kept:
+            return False
+        for number, g in enumerate(grad if node.multi else [grad]):
+            if g is not None:
+                self.gradients[node, number] = g
+        return True
 
 
 def run(
@@ -235,7 +261,7 @@ def _walk(
                 continue
             target, number = e
             if target is ahead:
-                held = _sum(held, g)
+                held = added(held, g)
             elif target in buffers or target.multi:
                 _receive(buffers, heap, target, number, g)
             else:
@@ -305,7 +331,9 @@ def _arrived(node: Node, grad: Any, wanted: _Wanted | None, accumulate: bool) ->
     """A node and what it is to run with, its hooks having seen it; _NOWHERE for one that is not to run."""
     if LOCAL.streams is not None:
         LOCAL.streams.go(node)
-    hooked = node.hooks is not None and (wanted is None or node in wanted.useful)
+    hooked = node.hooks is not None
+    if wanted is not None:
+        hooked = hooked and node in wanted.useful and node not in wanted.later
     if hooked:
         escape("a hook of the graph runs")
         grad = hooks.received(node, grad)
@@ -374,12 +402,13 @@ def _receive(
         slots = buffers[node]
         if number >= len(slots):
             slots.extend([None] * (number + 1 - len(slots)))
-        slots[number] = grad if slots[number] is None else _sum(slots[number], grad)
+        slots[number] = grad if slots[number] is None else added(slots[number], grad)
     else:
-        buffers[node] = _sum(buffers[node], grad)
+        buffers[node] = added(buffers[node], grad)
 
 
-def _sum(held: Tensor, grad: Tensor) -> Tensor:
+def added(held: Tensor, grad: Tensor) -> Tensor:
+    """The sum of two gradients of one tensor."""
     if held.layout is not strided:
         return grad + held  # sparse tensors are added to dense ones; of two, the later comes first
     return held + grad
@@ -397,7 +426,7 @@ def _accumulate(node: AccumulateGrad, grad: Tensor, create: bool) -> None:
         # differentiated again: a write to the leaf's must not reach another's.
         leaf._grad = _recorded_copy(grad, leaf) if create else hooks.own(grad, leaf)
     elif create or held._grad_node is not None or held.layout is not grad.layout is strided:
-        leaf._grad = _sum(held, grad)
+        leaf._grad = added(held, grad)
     else:
         held.add_(grad)
     if node.hooks is not None:

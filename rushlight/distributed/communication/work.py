@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -95,13 +96,16 @@ def _told(error: Exception) -> RuntimeError:
 
 def collect_all(futures: list[Future]) -> Future:
     """A future of the list itself, which comes when all of them are done."""
-    found, left = Future(), [*futures]
+    found, left, lock = Future(), len(futures), threading.Lock()
     if any(one is None for one in futures):
         raise RuntimeError("Future can't be None")
 
     def done(one: Any) -> None:
-        left.remove(one)
-        if not left:
+        nonlocal left
+        with lock:  # they come in any threads
+            left -= 1
+            last = not left
+        if last:
             found._help()  # of values on a device, whose streams are to be waited for
             error = next((e for one in futures if (e := one.exception())), None)
             found.set_exception(error) if error else found.set_result(futures)

@@ -1,8 +1,8 @@
 """Gradients through calls: what was sent and received in a context, and the pass back over all workers.
 
-Each worker runs the part of a pass that lies on it: from the tensors that it has sent, whose gradients come
-by a request, to leaves and to tensors that it has received, whose gradients it sends on. Sums are made in the
-context, where all passes of one backward() add theirs.
+Each worker runs the part of a pass that lies on it (passes.py): from the tensors that it has sent, whose
+gradients come by a request, to leaves, whose gradients are summed in the context, and to tensors that it has
+received, whose gradients it sends on.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ import threading
 from typing import Any
 
 import rushlight as torch
-from rushlight.distributed.communication.work import Future, collect_all
+from rushlight._engine.autograd.engine import added
+from rushlight.distributed.communication.work import Future
 from rushlight.distributed.rpc import state
 from rushlight.distributed.rpc.agent import service
+from rushlight.distributed.rpc.passes import ROOTS, Part, all_of
 
 
 class DistAutogradContext:
@@ -21,24 +23,22 @@ class DistAutogradContext:
 
     def __init__(self, number: int) -> None:
         self._number = number
-        self._sent: dict[
-            int, tuple[Any, list[Any]]
-        ] = {}  # message -> its node, the tensors that need gradients
-        # message -> the node of what came by it, and the leaf by which the engine reaches that
-        self._received: dict[int, tuple[Any, Any]] = {}
+        self._sent: dict[int, Any] = {}  # message -> the node of what was sent by it
+        self._received: dict[int, Any] = {}  # message -> the node of what came by it
+        self.links: dict[Any, tuple[int, int]] = {}  # that node for the engine -> who sent it, the message
         self._workers: set[int] = set()
         self._gradients: dict[int, tuple[Any, Any]] = {}  # id of a leaf -> the leaf, its gradient
-        self._outstanding: list[Future] = []
+        self.parts: dict[int, Part] = {}  # pass -> what of it lies here
         self._lock = threading.Lock()
 
     def _context_id(self) -> int:
         return self._number
 
     def _send_functions(self) -> dict[int, Any]:
-        return {message: node for message, (node, _) in self._sent.items()}
+        return dict(self._sent)
 
     def _recv_functions(self) -> dict[int, Any]:
-        return {message: node for message, (node, _) in self._received.items()}
+        return dict(self._received)
 
     def _known_worker_ids(self) -> set[int]:
         return self._workers - {state.agent().get_worker_info().id}
@@ -47,8 +47,26 @@ class DistAutogradContext:
         """Add to a leaf's gradient."""
         with self._lock:
             known = self._gradients.get(id(leaf))
-            total = gradient if known is None else known[1] + gradient
+            total = gradient if known is None else added(known[1], gradient)
             self._gradients[id(leaf)] = (leaf, total.detach())
+
+    def part(self, number: int, keep: bool) -> Part:
+        """The part here of a pass; keep: whether the graph may be used again."""
+        with self._lock:
+            return self.parts.setdefault(number, Part(self, number, keep))
+
+    def ask_on(self, number: int, keep: bool, reached: list[tuple[int, int]]) -> Future:
+        """Tell the workers that have sent what a pass reaches; done when all that they reach knows of it."""
+        messages: dict[int, list[int]] = {}
+        for worker, message in reached:
+            messages.setdefault(worker, []).append(message)
+        ask = state.agent().ask
+        return all_of(
+            [
+                ask(worker, "reach_sent", (self._number, number, keep, sent))
+                for worker, sent in messages.items()
+            ]
+        )
 
     def gradients(self) -> dict[Any, Any]:
         """The gradients of leaves of this worker."""
@@ -62,7 +80,7 @@ class _Contexts:
     def __init__(self) -> None:
         self._known: dict[int, DistAutogradContext] = {}
         self._lock, self._here = threading.Lock(), threading.local()
-        self.worker, self._next, self._messages, self.passes = -1, 0, 0, 0
+        self.worker, self._next, self._messages = -1, 0, 0
 
     def begin(self, worker: int) -> None:
         """Number contexts for a worker."""
@@ -111,6 +129,8 @@ class _Contexts:
             self.enter(None)
         with self._lock:
             found = self._known.pop(number, None)
+        for part in [] if found is None else list(found.parts.values()):
+            part.fail(RuntimeError(f"the autograd context {number} has been released"))
         if found is not None and state.is_set():
             for worker in found._known_worker_ids():
                 state.agent().ask(worker, "release_context", number)
@@ -124,6 +144,10 @@ class _Contexts:
     def count(self) -> int:
         """How many there are."""
         return len(self._known)
+
+    def passing(self) -> int:
+        """How many of them a pass back goes through."""
+        return sum(bool(context.parts) for context in list(self._known.values()))
 
 
 contexts = _Contexts()
@@ -147,19 +171,14 @@ class RecvRpc(torch.autograd.Function):
     """The node of tensors that came from another worker: their gradients are sent back there."""
 
     @staticmethod
-    def forward(ctx: Any, begin: Any, context: int, link: tuple[int, int], *tensors: Any) -> Any:
+    def forward(ctx: Any, begin: Any, *tensors: Any) -> Any:
         """The tensors."""
-        ctx.context, ctx.link = context, link
         return tuple(tensor.view_as(tensor) for tensor in tensors)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        """Send the gradients back."""
-        worker, message = ctx.link
-        context = contexts.of(ctx.context)
-        question = (ctx.context, message, [g.detach().cpu() for g in gradients])
-        context._outstanding.append(state.agent().ask(worker, "backward_of_sent", question))
-        return (None,) * (3 + len(gradients))
+        """It is not run: a pass of many workers ends here, and goes on at the sender."""
+        raise RuntimeError("gradients of tensors that came by a call need torch.distributed.autograd.backward")
 
 
 def sent(context: DistAutogradContext, tensors: list[Any], to: int) -> tuple[int, int] | None:
@@ -171,7 +190,7 @@ def sent(context: DistAutogradContext, tensors: list[Any], to: int) -> tuple[int
     with torch.enable_grad():
         node = SendRpc.apply(*needed).grad_fn
     message = contexts.message()
-    context._sent[message] = (node, needed)
+    context._sent[message] = node
     return contexts.worker, message
 
 
@@ -181,8 +200,9 @@ def received(number: int, link: tuple[int, int], tensors: list[Any], needed: lis
     context._workers.add(link[0])
     begin = torch.zeros((), requires_grad=True)
     with torch.enable_grad():
-        linked = RecvRpc.apply(begin, number, link, *(tensors[n] for n in needed))
-    context._received[link[1]] = (linked[0].grad_fn, begin)
+        linked = RecvRpc.apply(begin, *(tensors[n] for n in needed))
+    context._received[link[1]] = linked[0].grad_fn
+    context.links[linked[0]._grad_node] = link
     found = [*tensors]
     for n, tensor in zip(needed, linked, strict=True):
         found[n] = tensor
@@ -192,46 +212,10 @@ def received(number: int, link: tuple[int, int], tensors: list[Any], needed: lis
 # --- the pass back --------------------------------------------------------------------------------
 
 
-def _leaves(roots: list[Any]) -> list[Any]:
-    """The leaves that the roots' gradients reach."""
-    found: dict[int, Any] = {}
-    seen: dict[int, Any] = {}  # the nodes themselves: an id is used again when its object has gone
-    left = [t.grad_fn for t in roots]
-    found.update({id(t): t for t in roots if t.grad_fn is None and t.requires_grad})
-    while left:
-        node = left.pop()
-        if node is None or id(node) in seen:
-            continue
-        seen[id(node)] = node
-        variable = getattr(node, "variable", None)
-        if variable is not None:
-            found[id(variable)] = variable
-        left += [inner for inner, _ in node.next_functions]
-    return list(found.values())
-
-
-def _run(context: DistAutogradContext, roots: list[Any], gradients: list[Any]) -> None:
-    """Add the gradients of leaves here, and send on those of what came from others."""
-    leaves = _leaves(roots)
-    if not leaves:
-        return
-    found = torch.autograd.grad(roots, leaves, gradients, retain_graph=True, allow_unused=True)
-    for leaf, gradient in zip(leaves, found, strict=True):
-        if gradient is not None:
-            context.add(leaf, gradient)
-
-
-def _outstanding(context: DistAutogradContext) -> Future:
-    """The future of all that was sent on."""
-    with context._lock:
-        waiting, context._outstanding = context._outstanding, []
-    return collect_all(waiting)
-
-
 def backward(context_id: int, roots: list[Any], retain_graph: bool = False) -> None:
     """Run the pass back from scalars, over all workers that took part; gradients are in the context then.
 
-    The graph is kept until the context is left.
+    retain_graph: whether a second pass may go through the same graph.
     """
     if not isinstance(context_id, int) or not isinstance(roots, (list, tuple)):
         raise TypeError(
@@ -250,30 +234,37 @@ def backward(context_id: int, roots: list[Any], retain_graph: bool = False) -> N
             raise RuntimeError(f"root {number} is not a scalar, all roots need to be scalar")
         if root.grad_fn is None:
             raise RuntimeError(f"root {number} does not have a valid gradient function.")
-    contexts.passes += 1
+    part = context.part(contexts.message(), retain_graph)
+    part.engage()
     try:
-        _run(context, list(roots), [torch.ones_like(root) for root in roots])
-        for done in _outstanding(context).wait():
-            done.wait()
+        reached = part.reach(ROOTS, [(root._grad_node, root._output_nr) for root in roots])
+        context.ask_on(part.number, retain_graph, reached).wait()
+        part.take(ROOTS, [torch.ones_like(root) for root in roots])
+        part.done.wait()
     finally:
-        contexts.passes -= 1
+        part.fail(RuntimeError("the pass back has ended"))
 
 
 @service
-def backward_of_sent(question: tuple[int, int, list[Any]], asker: int) -> Future:
-    """The pass from tensors that this worker has sent; done when those that it goes on to are."""
-    number, message, gradients = question
+def reach_sent(question: tuple[int, int, bool, list[int]], asker: int) -> Future:
+    """A pass will go on from messages of this worker."""
+    number, passing, keep, messages = question
     context = contexts.find(number)
-    _, tensors = context._sent[message]
-    me = state.agent().get_worker_info().id
-    try:
-        _run(context, tensors, [g.to(t.device) for g, t in zip(gradients, tensors, strict=True)])
-    except Exception as error:
-        text = str(error)
-        if not text.startswith("Error on Node"):
-            text = f"Error on Node {me}: {text}"
-        raise RuntimeError(text) from error
-    return _outstanding(context).then(lambda done: [one.wait() for one in done.wait()] and None)
+    part = context.part(passing, keep)
+    reached = [link for m in messages for link in part.reach(m, context._sent[m]._node.next)]
+    return context.ask_on(passing, keep, reached)
+
+
+@service
+def backward_of_sent(question: tuple[int, int, int, list[Any]], asker: int) -> Future | None:
+    """The gradients of a message; who sends the first ones hears when all of the pass here is over."""
+    number, passing, message, gradients = question
+    part = contexts.find(number).parts.get(passing)
+    if part is None:
+        raise RuntimeError(f"the pass back through the autograd context {number} has ended")
+    first = part.engage()
+    part.take(message, gradients)
+    return part.done if first else None
 
 
 @service
