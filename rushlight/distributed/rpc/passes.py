@@ -1,9 +1,9 @@
 """A pass back over many workers: the part of it that lies on one.
 
-First all workers that the pass reaches hear of it, message by message (`Part.reach`): a part then knows the
-messages whose gradients will come, and how many edges lead to each node. As they come (`Part.take`), a node runs
-when all of its gradients are there; so does what ends the part, a leaf or a node of what came by a call, whose
-gradients go back to who sent it.
+First all workers that the pass reaches hear of it, message by message (`Part.reach`): a part then knows
+the messages whose gradients will come, and how many edges lead to each node. As they come (`Part.take`), a
+node runs when all of its gradients are there; so does what ends the part, a leaf or a node of what came by a
+call, whose gradients go back to who sent it.
 
 A part tells the end to the worker whose gradients came first: when all others have come and those to whom it
 has sent gradients have told theirs. So the one that began hears last, when no gradient is under way any more.
@@ -140,8 +140,8 @@ class Part:
                 self._hold((node, number), gradient)
             elif node in backward:
                 backward[node][number] = gradient.detach().cpu()
-            elif node.variable is not None:
-                self.context.add(node.variable, gradient)
+            elif (leaf := getattr(node, "variable", None)) is not None:
+                self.context.add(leaf, gradient)
         for node, found in backward.items():
             self._send(node, [found.get(number) for number in range(node.results())])
 
