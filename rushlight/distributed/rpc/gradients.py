@@ -178,9 +178,7 @@ class RecvRpc(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         """It is not run: a pass of many workers ends here, and goes on at the sender."""
-        raise RuntimeError(
-            "gradients of what came by a call need torch.distributed.autograd.backward()"
-        )
+        raise RuntimeError("gradients of what came by a call need torch.distributed.autograd.backward()")
 
 
 def sent(context: DistAutogradContext, tensors: list[Any], to: int) -> tuple[int, int] | None:
