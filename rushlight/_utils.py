@@ -12,6 +12,7 @@ from rushlight import cat, dtype
 from rushlight._engine.serialization.rebuild import (
     _rebuild_device_tensor_from_numpy as _rebuild_device_tensor_from_numpy,
     _rebuild_meta_tensor_no_storage as _rebuild_meta_tensor_no_storage,
+    _rebuild_qtensor as _rebuild_qtensor,
     _rebuild_sparse_tensor as _rebuild_sparse_tensor,
     _rebuild_tensor as _rebuild_tensor,
     _rebuild_tensor_v2 as _rebuild_tensor_v2,

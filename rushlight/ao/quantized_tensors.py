@@ -17,6 +17,7 @@ import rushlight as torch
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.device import CPU
 from rushlight._engine.lazy import package
+from rushlight._engine.serialization.rebuild import quantized_form
 from rushlight._engine.tensors.geometry import NamedConstant
 from rushlight._engine.tensors.kind import Kind
 from rushlight._engine.tensors.printing import _add_suffixes, format_array
@@ -207,8 +208,11 @@ class QuantizedTensor(Tensor):
         return make(self.levels.clone(), self.dtype, self.quantizer)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        q = self.quantizer
-        return _rebuild_quantized, (self.levels, self.dtype, q.scale, q.zero_point, q.axis)
+        q, scheme = self.quantizer, self.quantizer.scheme
+        if q.axis is None:
+            return quantized_form(self.levels, self.dtype, (scheme, self.q_scale(), self.q_zero_point()))
+        # Files tell the zero points' kind by the tensor alone.
+        return quantized_form(self.levels, self.dtype, (per_channel_affine, q.scale, q.zero_point, q.axis))
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         text, q = "tensor(" + format_array(self.dequantize()._array, 7), self.quantizer
@@ -223,7 +227,40 @@ class QuantizedTensor(Tensor):
 
 
 def _rebuild_quantized(levels: Tensor, of: dt.dtype, scale: Any, zero_point: Any, axis: Any) -> Any:
+    """What files held before they held PyTorch's form."""
     return make(levels, of, Quantizer(scale, zero_point, axis))
+
+
+def of_file(levels: Tensor, of: dt.dtype, params: tuple[Any, ...]) -> QuantizedTensor:
+    """A quantized tensor over levels, as a file tells it. params: its scheme, and what it needs.
+
+    RuntimeError for a scheme that files do not have; ValueError where scales and the shape do not fit.
+    """
+    scheme, scale, zero_point, *axis = params
+    if of not in LEVELS or scheme not in (
+        per_tensor_affine,
+        per_channel_affine,
+        per_channel_affine_float_qparams,
+    ):
+        raise RuntimeError(f"Can't deserialize quantized tensor with qscheme {scheme}, of {of}")
+    if scheme is per_tensor_affine:
+        return make(levels, of, Quantizer(float(scale), int(zero_point)))
+    if not 0 <= axis[0] < levels.ndim:
+        raise ValueError(
+            f"_rebuild_qtensor: per_channel axis {axis[0]} out of range for size {tuple(levels.shape)}"
+        )
+    scale, zero_point, expected = torch.as_tensor(scale), torch.as_tensor(zero_point), levels.shape[axis[0]]
+    if scale.numel() != expected or zero_point.numel() != expected:
+        raise ValueError(
+            "_rebuild_qtensor: per_channel scales/zero_points length must equal "
+            f"size[axis]={expected}, got scales={scale.numel()}, zero_points={zero_point.numel()}"
+        )
+    floating = scheme is per_channel_affine_float_qparams or zero_point.is_floating_point()
+    scale, zero_point = (
+        scale.to(dt.float32 if floating else dt.float64),
+        zero_point.to(dt.float32 if floating else dt.int64),
+    )
+    return make(levels, of, Quantizer(scale, zero_point, axis[0]))
 
 
 # --- making them ------------------------------------------------------------------------------------

@@ -82,11 +82,11 @@ class Storages:
 
     def __init__(self, ending: str = "") -> None:
         self._ending = ending
-        self._keys: dict[int, tuple[str, Any]] = {}
+        self._keys: dict[Any, tuple[str, Any]] = {}
         self._new: list[tuple[str, Any]] = []
 
-    def key(self, identity: int, flat: Any, owner: Any) -> str:
-        """The name of a storage's record. owner: what keeps the storage, so that its id stays its own."""
+    def key(self, identity: Any, flat: Any, owner: Any) -> str:
+        """The name of a storage's record. owner: what keeps the storage, so that its memory stays its own."""
         if identity not in self._keys:
             name = f"{len(self._keys)}{self._ending}"
             self._keys[identity] = name, owner
@@ -414,7 +414,7 @@ class _Data:
         self.put(b"((")
         self.text("storage")
         self.name(f"torch.{cls.__name__}")
-        self.text(self._storages.key(identity, flat, value))
+        self.text(self._storages.key(identity, flat, storage))
         self.text(str(value.device))
         self.plain(flat.size // step)
         self.put(b"tQ")

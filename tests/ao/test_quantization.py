@@ -46,3 +46,33 @@ def test_older_names_are_the_same_modules() -> None:
     assert torch.quantization.quantize_dynamic is torch.ao.quantization.quantize_dynamic
     assert torch.nn.quantized.dynamic.Linear is torch.ao.nn.quantized.dynamic.Linear
     assert torch.nn.intrinsic.qat.ConvBnReLU2d is torch.ao.nn.intrinsic.qat.ConvBnReLU2d
+
+
+def test_files_hold_them_in_the_form_of_pytorch(tmp_path: Path) -> None:
+    import pickletools
+    import zipfile
+
+    x, path = torch.arange(6.0).reshape(2, 3), tmp_path / "q.pt"
+    scales = torch.tensor([0.5, 0.25])
+    q = torch.quantize_per_tensor(x, 0.5, 3, torch.quint8)
+    given = [
+        q,
+        q[1],
+        q.t(),
+        torch.quantize_per_tensor(x, 0.5, 3, torch.qint32),
+        torch.quantize_per_channel(x, scales, torch.tensor([1, 2]), 0, torch.qint8),
+        torch.quantize_per_channel(x, scales, torch.tensor([1.5, 2]), 0, torch.quint8),
+    ]
+    for how in ({}, {"pickle_protocol": 4}, {"_use_new_zipfile_serialization": False}):
+        torch.save(given, path, **how)
+        loaded = torch.load(path)
+        for t, again in zip(given, loaded, strict=True):
+            assert again.dtype is t.dtype and again.qscheme() is t.qscheme() and again.stride() == t.stride()
+            assert torch.equal(again.int_repr(), t.int_repr())
+            assert torch.equal(again.dequantize(), t.dequantize())
+        assert loaded[1].untyped_storage().data_ptr() == loaded[0].untyped_storage().data_ptr()
+    torch.save(given, path)
+    with zipfile.ZipFile(path) as file:
+        data = next(file.read(name) for name in file.namelist() if name.endswith("data.pkl"))
+    names = {argument for opcode, argument, _ in pickletools.genops(data) if opcode.name == "GLOBAL"}
+    assert {"torch._utils _rebuild_qtensor", "torch QUInt8Storage", "torch per_channel_affine"} <= names

@@ -223,3 +223,14 @@ def test_packaging_again_takes_the_code_of_the_package_and_not_of_the_environmen
     assert second.import_module("pkg_for_test.inner").scale() == 2
     x = torch.ones(1, 3)
     assert torch.equal(second.load_pickle("models", "net.pkl")(x), net(x))
+
+
+def test_parameters_and_quantized_tensors():
+    base = torch.arange(10.0)
+    q = torch.quantize_per_tensor(base, 0.5, 3, torch.quint8)
+    given = [base, torch.nn.Parameter(base), base[2:5], q, q[2:]]
+    file = packaged(lambda exporter: exporter.save_pickle("data", "all.pkl", given))
+    loaded = PackageImporter(file).load_pickle("data", "all.pkl")
+    found = [t.untyped_storage().data_ptr() for t in loaded]
+    assert found[0] == found[1] == found[2] and found[3] == found[4] and len(set(found)) == 2
+    assert torch.equal(loaded[1], base) and torch.equal(loaded[4].int_repr(), q[2:].int_repr())

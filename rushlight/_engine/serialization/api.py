@@ -82,7 +82,7 @@ class _HeldStorages:
     def __init__(self, by_address: bool) -> None:
         self._by_address = by_address
         self.storages: dict[str, tuple[Any, int]] = {}
-        self._keys: dict[int, tuple[str, Any]] = {}
+        self._keys: dict[Any, tuple[str, Any]] = {}
         self._alive: list[Any] = []
 
     def fresh(self) -> Callable[[Any], Any]:
@@ -101,9 +101,9 @@ class _HeldStorages:
                 f"{known.__name__} and {cls.__name__}; clone() one of them"
             )
         if key is None:
-            key = str(identity) if self._by_address else str(len(self._keys))
+            key = str(id(value)) if self._by_address else str(len(self._keys))
             self._keys[identity] = key, cls
-            self._alive.append(value)  # an id may not be used again while we collect
+            self._alive.append(value)  # its memory may not be used again while we collect
             self.storages[key] = flat, step
         fields = ("storage", cls, key, location_tag(value), flat.size // step)
         return (*fields, None) if self._by_address else fields

@@ -28,6 +28,7 @@ from rushlight._engine.tensors.construction.interop import from_numpy
 from rushlight._engine.tensors.copying import meta_tensor, tensor_over
 from rushlight._engine.tensors.lazy_views import mark
 from rushlight._engine.tensors.meta import meta_array
+from rushlight._engine.tensors.storages.storage import address
 from rushlight._engine.tensors.storages.typed import BY_DTYPE, TypedStorage
 from rushlight._engine.tensors.storages.untyped import UntypedStorage
 from rushlight._engine.tensors.tensor import Tensor, alias
@@ -36,12 +37,12 @@ Array = np.ndarray[Any, Any]
 
 is_storage_types = (TypedStorage, UntypedStorage)
 # Objects that are pickled as a name: they are singletons of Rushlight's modules.
-_REFERENCES = (dtype, geometry.MemoryFormat)
+_REFERENCES = (dtype, geometry.NamedConstant)
 
 
 def is_reference(value: Any) -> bool:
     """Whether pickle writes this object as the name of a global."""
-    return isinstance(value, _REFERENCES)
+    return isinstance(value, _REFERENCES) and not isinstance(value, geometry.StorageLayout)
 
 
 def is_tensor(value: Any) -> bool:
@@ -99,15 +100,31 @@ def _warn_of_hooks(t: Tensor) -> None:
             )
 
 
-def storage_bytes(held: Any) -> tuple[type, int, Array, int]:
-    """(class in the file, identity, bytes, bytes of an element) of a storage object."""
+def quantized_form(levels: Tensor, of: dtype, params: tuple[Any, ...]) -> tuple[Any, ...]:
+    """How files hold a quantized tensor. params: its scheme, and what that needs."""
+    held = TypedStorage(wrap_storage=UntypedStorage._of(levels), dtype=of)
+    place = levels.storage_offset(), tuple(levels.shape), levels.stride()
+    return _rebuild_qtensor, (held, *place, params, False, OrderedDict())
+
+
+def storage_bytes(held: Any) -> tuple[type, Any, Array, int]:
+    """(class in the file, identity, bytes, bytes of an element) of a storage object.
+
+    The identity is of the memory, as long as `held` lives: `x.data` has another Storage over the same one.
+    Two tensors of one NumPy array are two storages.
+    """
     if isinstance(held, TypedStorage):
         cls: type = BY_DTYPE[held.dtype]
         untyped, step = held._untyped_storage, held.dtype.itemsize
     else:
         cls, untyped, step = UntypedStorage, held, 1
     flat = untyped._bytes()
-    return cls, id(untyped._shared), flat.device.read(flat).copy() if is_away(flat) else flat, step
+    identity: Any = id(untyped._shared)
+    if untyped._shared.lent is not None:
+        identity = id(flat)
+    elif flat.size and untyped.device is not META:
+        identity = address(flat), flat.size, untyped.device
+    return cls, identity, flat.device.read(flat).copy() if is_away(flat) else flat, step
 
 
 # --- reading ------------------------------------------------------------------------------------
@@ -189,6 +206,23 @@ def _rebuild_tensor_v3(
 ) -> Tensor:
     made = _see(held, of, Layout(tuple(size), tuple(stride), storage_offset))
     return _finish(made, requires_grad, metadata)
+
+
+def _rebuild_qtensor(
+    held: Any,
+    storage_offset: int,
+    size: Ints,
+    stride: Ints,
+    quantizer_params: tuple[Any, ...],
+    requires_grad: bool,
+    backward_hooks: Any,
+) -> Tensor:
+    of = getattr(held, "dtype", None)
+    if not isinstance(of, dt.QuantizedDtype):
+        raise RuntimeError(f"expected a storage of a quantized dtype in the file, got {of}")
+    levels = _see(held, of.levels, Layout(tuple(size), tuple(stride), storage_offset))
+    made: Tensor = service("quantized tensor of a file")(levels, of, quantizer_params)
+    return made
 
 
 def _rebuild_meta_tensor_no_storage(of: dtype, size: Ints, stride: Ints, requires_grad: bool) -> Tensor:

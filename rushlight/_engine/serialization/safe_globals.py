@@ -24,6 +24,7 @@ _REBUILD_NAMES = (
     "_rebuild_tensor_v3",
     "_rebuild_parameter",
     "_rebuild_parameter_with_state",
+    "_rebuild_qtensor",
     "_rebuild_meta_tensor_no_storage",
     "_rebuild_sparse_tensor",
     "_rebuild_device_tensor_from_numpy",
@@ -41,6 +42,8 @@ _TORCH = (
     ("torch.storage", "UntypedStorage"),
     ("torch.storage", "TypedStorage"),
     *(("torch", d.name) for d in dt.ALL),
+    *(("torch", f"per_{of}_{how}") for of in ("tensor", "channel") for how in ("affine", "symmetric")),
+    ("torch", "per_channel_affine_float_qparams"),
     *(("torch", f"{d.legacy}Storage") for d in NAMED),
 )
 _DEFERRED = {f"{module}.{name}": (module, name) for module, name in _TORCH}

@@ -175,6 +175,9 @@ class Gradient(_Tensor):
         from rushlight._engine.tensors.tensor import alias, wrap  # it imports this file
 
         made = self.detach() if self._kind.lazy else wrap(self._array, self._kind)
+        held = self._storage
+        if held is not None and held.lent is not None and made._storage is not held:
+            made._storage = held.apart(0)  # of somebody's array, all that there is to it
         return made if type(made) is (cls := self._detached or type(self)) else alias(made, cls=cls)
 
     @data.setter

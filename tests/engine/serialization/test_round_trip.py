@@ -285,3 +285,24 @@ def test_deepcopy() -> None:
 def test_copy_shares_memory() -> None:
     t = tensor(3)
     assert copy.copy(t).data_ptr() == t.data_ptr()
+
+
+@pytest.mark.parametrize("how", FORMATS)
+def test_a_parameter_of_a_tensor_shares_its_storage(how: dict[str, Any]) -> None:
+    base = torch.arange(10.0)
+    given = [base, torch.nn.Parameter(base), base[2:5], base.data, torch.nn.Parameter(base[3:])]
+    loaded = torch.load(saved(given, **how))
+    for t, again in zip(given, loaded, strict=True):
+        same(t, again)
+        assert again.untyped_storage().data_ptr() == loaded[0].untyped_storage().data_ptr()
+    empty = torch.load(saved([torch.zeros(0), torch.zeros(0), base[:0]], **how))
+    assert [t.untyped_storage().nbytes() for t in empty] == [0, 0, 40]
+
+
+def test_each_tensor_of_an_array_is_a_storage_of_its_own() -> None:
+    array = np.arange(6.0)
+    t, again, part = torch.from_numpy(array), torch.from_numpy(array), torch.from_numpy(array[1:])
+    loaded = torch.load(saved([t, t.data, torch.nn.Parameter(t), again, part, part.data]))
+    found = [x.untyped_storage().data_ptr() for x in loaded]
+    assert found[0] == found[1] == found[2] and found[4] == found[5] and len(set(found)) == 3
+    assert [x.untyped_storage().nbytes() for x in loaded] == [48, 48, 48, 48, 40, 40]

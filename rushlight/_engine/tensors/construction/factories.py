@@ -243,6 +243,7 @@ def from_file(
 
 
 def _buffer_tensor(buffer: Any, of: Any, count: int = -1, offset: int = 0) -> Tensor:
-    made = wrap(from_buffer(buffer, of, count, offset))
-    storage(made).foreign = True
+    array = from_buffer(buffer, of, count, offset)
+    made = wrap(array)
+    storage(made).foreign, storage(made).lent = True, array
     return made

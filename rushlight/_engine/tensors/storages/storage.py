@@ -51,6 +51,8 @@ class Storage:
     def apart(self, version: int) -> Storage:
         """The same memory with a version counter of its own: writes there are not seen here."""
         made = Storage(version)
+        if self.lent is not None:
+            self.bytes(self.lent)  # one array, by which what is lent is known
         for name in ("_bytes", "lent", "foreign", "inference", "exposed", "pinned"):
             setattr(made, name, getattr(self, name))
         return made

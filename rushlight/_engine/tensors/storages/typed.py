@@ -255,6 +255,7 @@ NAMED = (
     dt.int32,
     dt.int64,
     dt.bool_,
+    *dt.QUANTIZED.values(),
 )
 
 
