@@ -160,8 +160,8 @@ def _listed(found: Any) -> Sequence[Any]:
 class _Training:
     """A compiled forward and its backward, as one node of autograd's graph."""
 
-    def __init__(self, made: Joint, args: Sequence[Any], options: Options) -> None:
-        self.results, self.tangents = made.forward_results, made.tangents
+    def __init__(self, made: Joint, args: Sequence[Any], written: list[int], options: Options) -> None:
+        self.results, self.tangents, self.written = made.forward_results, made.tangents, written
         with _compiling(options.number, "joint"):
             forward, backward = options.partition_fn(
                 made.module, [list(args), made.tangent_values], num_fwd_outputs=self.results
@@ -182,7 +182,8 @@ class _Training:
             @staticmethod
             def forward(ctx: Any, *args: Any) -> Any:
                 found = list(_listed(compiled.forward(list(args))))
-                results, saved = found[: compiled.results], found[compiled.results :]
+                results = found[: compiled.results]
+                saved = _apart(found[compiled.results :], [args[i] for i in compiled.written])
                 ctx.save_for_backward(*(s for s in saved if isinstance(s, torch.Tensor)))
                 ctx.plain = [None if isinstance(s, torch.Tensor) else s for s in saved]
                 others = [r for i, r in enumerate(results) if i not in compiled.tangents]
@@ -201,6 +202,15 @@ class _Training:
                 return _Once.apply(len(given), *given, *found) if twice and given else found
 
         return CompiledFunction
+
+
+def _apart(saved: Sequence[Any], written: Sequence[Any]) -> list[Any]:
+    """What a backward pass is to have, in memory that is not written to before."""
+    places = {t.untyped_storage().data_ptr() for t in written}
+    return [
+        s.clone() if isinstance(s, torch.Tensor) and s.untyped_storage().data_ptr() in places else s
+        for s in saved
+    ]
 
 
 class _Once(torch.autograd.Function):
@@ -227,7 +237,7 @@ class Compiled:
         self.run: _Inference | _Training
         if self.facts.training:
             made = joint_graphs.joint(function, args, self.facts, table)
-            self.run = _Training(made, args, options)
+            self.run = _Training(made, args, self.facts.written, options)
         else:
             self.run = _Inference(joint_graphs.inference(function, args, self.facts, table), options)
 

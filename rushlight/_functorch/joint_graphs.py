@@ -30,10 +30,13 @@ class Output(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What is known of a function: its results, and the inputs that it writes into."""
+    """What is known of a function: its results, the inputs that it writes into, and which of these have a
+    gradient then.
+    """
 
     outputs: list[Output]
     written: list[int]
+    tracked: list[int]
     training: bool
 
 
@@ -70,7 +73,7 @@ def seen(function: Flat, args: Sequence[Any]) -> Facts:
     grads = torch.is_grad_enabled() and any(_is_tensor(a) and a.requires_grad for a in leaves)
     after = [*(given[i] for i in written), *(o.value for o in outputs)]
     training = grads and any(_is_tensor(v) and v.requires_grad for v in after)
-    return Facts(outputs, written, training)
+    return Facts(outputs, written, [i for i in written if given[i].requires_grad], training)
 
 
 def _sharing(args: Sequence[Any]) -> set[int]:
@@ -122,7 +125,7 @@ def inference(function: Flat, args: Sequence[Any], facts: Facts, table: Any = No
 def joint(function: Flat, args: Sequence[Any], facts: Facts, table: Any = None) -> Joint:
     """The graph of forward and backward, of (primals, tangents)."""
     results = [*(None for _ in facts.written), *facts.outputs]
-    places = [i for i, i_in in enumerate(facts.written) if args[i_in].requires_grad]
+    places = [i for i, i_in in enumerate(facts.written) if i_in in facts.tracked]
     places += [i for i, o in enumerate(results) if o is not None and o.requires_grad and o.input is None]
     values = [
         torch.ones_like(args[facts.written[i]] if results[i] is None else results[i].value).detach()  # type: ignore[union-attr]
@@ -130,10 +133,11 @@ def joint(function: Flat, args: Sequence[Any], facts: Facts, table: Any = None) 
     ]
 
     def run(primals: list[Any], tangents: list[Any]) -> list[Any]:
-        given = [p.clone() if i in facts.written and p.requires_grad else p for i, p in enumerate(primals)]
+        given = [p.clone() if i in facts.tracked else p for i, p in enumerate(primals)]
+        own = [_is_tensor(p) and p.requires_grad for p in primals]
         found = function(*given)
         forward = [*(given[i] for i in facts.written), *found]
-        sources = [p for p in primals if _is_tensor(p) and p.requires_grad]
+        sources = [p for p, has in zip(primals, own, strict=True) if has]
         wanted = [(forward[i], t) for i, t in zip(places, tangents, strict=True)]
         grads: Any = [None] * len(sources)
         if wanted and sources:
@@ -143,7 +147,7 @@ def joint(function: Flat, args: Sequence[Any], facts: Facts, table: Any = None) 
         left = iter(grads)
         return [
             *forward,
-            *(next(left) if _is_tensor(p) and p.requires_grad else None for p in primals),
+            *(next(left) if has else None for has in own),
         ]
 
     with torch.enable_grad():

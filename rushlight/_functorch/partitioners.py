@@ -17,6 +17,7 @@ from rushlight._functorch.cuts import INFINITY, Network
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node
+from rushlight.fx.passes.dialect.common.cse_pass import draws
 
 __all__ = [
     "default_partition",
@@ -25,15 +26,11 @@ __all__ = [
     "min_cut_rematerialization_partition",
 ]
 
-# Ops that a backward pass does not repeat: what they do is dear, or another time something else.
+# Ops that a backward pass does not repeat, as what they do is dear.
 _DEAR = frozenset(
     "mm bmm addmm baddbmm mv dot convolution convolution_backward _scaled_dot_product_flash_attention "
     "_scaled_dot_product_flash_attention_for_cpu _scaled_dot_product_efficient_attention "
     "upsample_bilinear2d native_batch_norm _native_batch_norm_legit_functional sort topk".split()
-)
-_DRAWS = frozenset(
-    "_keep native_dropout bernoulli rand randn randint rand_like randn_like randint_like randperm normal "
-    "multinomial uniform exponential rrelu_with_noise".split()
 )
 
 
@@ -158,12 +155,7 @@ def _repeats(node: Node) -> bool:
     if schema is None:
         return True
     name = schema.name.partition("::")[2] or schema.name
-    dear = name in _DEAR or name in _DRAWS or schema.is_mutable
-    return not dear and "nondeterministic_seeded" not in map(_tag_name, node.target.tags)
-
-
-def _tag_name(tag: Any) -> str:
-    return str(getattr(tag, "name", tag))
+    return not (name in _DEAR or schema.is_mutable or draws(node))
 
 
 def min_cut_rematerialization_partition(

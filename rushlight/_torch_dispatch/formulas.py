@@ -89,7 +89,21 @@ def _bound(larger: bool) -> Callable[[Any, Any], Any]:
     return run
 
 
-_PYTHON = frozenset("add sub mul neg lt gt eq ne le ge div fma pow".split())
+def _logical(of_tensors: Callable[..., Any], of_truth: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """An op of conditions, of which some may be Python's: those of numbers."""
+
+    def run(a: Any, b: Any) -> Any:
+        if isinstance(a, Tensor) and isinstance(b, Tensor):
+            return of_tensors(a, b)
+        found = of_truth(b, a) if isinstance(a, Tensor) else of_truth(a, b)
+        return found.to(torch.bool) if isinstance(found, Tensor) else bool(found)
+
+    return run
+
+
+_PYTHON = frozenset(
+    "add sub mul neg lt gt eq ne le ge div fma pow logical_and logical_or logical_not".split()
+)
 _OPS: dict[str, Callable[..., Any]] = {
     **{
         name: getattr(operator, name)
@@ -100,9 +114,9 @@ _OPS: dict[str, Callable[..., Any]] = {
     "pow": operator.pow,
     "maximum": _bound(True),
     "minimum": _bound(False),
-    "and": torch.logical_and,
-    "or": torch.logical_or,
-    "not": torch.logical_not,
+    "logical_and": _logical(torch.logical_and, lambda a, b: b if a else False),
+    "logical_or": _logical(torch.logical_or, lambda a, b: True if a else b),
+    "logical_not": lambda a: torch.logical_not(a) if isinstance(a, Tensor) else not a,
     "abs": torch.abs,
     "where": _where,
 }

@@ -290,7 +290,14 @@ class Overload:
         """What PyTorch says of the op: torch.Tag.core, ..."""
         from rushlight.library import Tag  # it imports this file
 
-        return [Tag[name] for name in self._facts[2] if name in Tag.__members__]
+        names = self._facts[2]
+        if self.namespace == "rushlight" and self._draws():
+            names = ("nondeterministic_seeded",)
+        return [Tag[name] for name in names if name in Tag.__members__]
+
+    def _draws(self) -> bool:
+        """Whether an op that is none of PyTorch's draws random numbers."""
+        return self._schema.name == "_keep" or any(p.name == "generator" for p in self._schema.arguments)
 
     @property
     def is_view(self) -> bool:

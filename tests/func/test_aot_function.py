@@ -268,3 +268,58 @@ def test_writes_into_pieces():
     assert "slice_scatter" in names
     assert "select_scatter" in names
     assert not any(name.endswith("_") for name in names)
+
+
+@pytest.mark.parametrize("partition", [default_partition, min_cut_rematerialization_partition])
+@pytest.mark.parametrize(
+    "noisy", [lambda x: torch.rrelu(x, training=True), lambda x: nn.functional.dropout(x)]
+)
+def test_noise_is_drawn_once(partition, noisy):
+    def function(x):
+        return noisy(x) + noisy(x) * 2
+
+    found = []
+    for run in (function, aot_function(function, make_boxed_compiler(nop), partition_fn=partition)):
+        torch.manual_seed(0)
+        x = torch.full((8,), -1.0, requires_grad=True)
+        found.append(torch.autograd.grad(run(x).sum(), x)[0])
+    torch.testing.assert_close(*found)
+
+
+def test_ops_with_a_generator_say_that_they_draw():
+    for op in (torch.ops.rushlight._rrelu_slopes, torch.ops.rushlight._keep, torch.ops.aten.uniform):
+        assert torch.Tag.nondeterministic_seeded in op.default.tags
+
+
+@pytest.mark.parametrize("partition", [default_partition, min_cut_rematerialization_partition])
+def test_what_backward_reads_of_written_inputs_is_kept_apart(partition):
+    def function(x, b):
+        y = x * b.clone()
+        b.add_(1)
+        return y * b
+
+    x, b = torch.ones(2, requires_grad=True), torch.full((2,), 2.0)
+    aot_function(function, make_boxed_compiler(nop), partition_fn=partition)(x, b).sum().backward()
+    assert x.grad.tolist() == [6, 6]
+    assert b.tolist() == [3, 3]
+
+
+def test_inputs_get_the_gradient_of_what_is_written_into_them():
+    b, x = torch.full((2,), 3.0), torch.tensor([1.0, 2.0], requires_grad=True)
+    compiled = aot_function(lambda b, x: (b.mul_(x), x * 1)[1], make_boxed_compiler(nop))
+    compiled(b, x * x)
+    assert b.tolist() == [3, 12]
+    b.sum().backward()
+    assert x.grad.tolist() == [6, 12]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: 2**x, lambda x: 0**x, lambda x: torch.xlogy(x, 2.0), lambda x: torch.float_power(2, x)],
+)
+def test_gradients_with_conditions_of_numbers(function):
+    x = torch.tensor([1.0, 0.0, 2.5, 3.0], requires_grad=True)
+    found = aot_function(function, make_boxed_compiler(nop))(x)
+    torch.testing.assert_close(
+        torch.autograd.grad(found.sum(), x)[0], torch.autograd.grad(function(x).sum(), x)[0]
+    )

@@ -23,9 +23,12 @@ _WRITING = "add_ sub_ mul_ div_ pow_ lerp_ relu_ sigmoid_ tanh_"
 def get_CSE_banned_ops() -> set[Any]:
     """Random ops, and ops that write to what they are given, which are no two times the same."""
     aten: Any = torch.ops.aten
-    ours: Any = torch.ops.rushlight
-    own = {ours._keep.default}
-    return own | {getattr(aten, name) for name in (_RANDOM + " " + _WRITING).split()}
+    return {getattr(aten, name) for name in (_RANDOM + " " + _WRITING).split()}
+
+
+def draws(node: Node) -> bool:
+    """Whether a node's op draws random numbers, and so gives something else each time."""
+    return torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
 
 
 class CSEPass(PassBase):
@@ -56,7 +59,7 @@ class CSEPass(PassBase):
 
     def _stays(self, node: Node) -> bool:
         target: Any = getattr(node.target, "overloadpacket", node.target)
-        return node.op in ("placeholder", "output", "get_attr") or str(target) in self._names
+        return node.op in ("placeholder", "output", "get_attr") or str(target) in self._names or draws(node)
 
 
 def _key(node: Node, values: dict[Node, Node]) -> Any:
