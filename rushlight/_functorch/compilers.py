@@ -13,6 +13,9 @@ from rushlight._functorch.aot_autograd import (
     make_boxed_compiler,
 )
 from rushlight._functorch.partitioners import draw_graph, min_cut_rematerialization_partition
+from rushlight.fx.graph import Graph
+from rushlight.fx.graph_module import GraphModule
+from rushlight.fx.node import Node
 
 __all__ = [
     "debug_compile",
@@ -49,9 +52,30 @@ def print_compile(fx_g: Any, _: Any) -> Any:
 def ts_compile(fx_g: Any, inps: Sequence[Any]) -> Any:
     """TorchScript of the graph, traced at the inputs and frozen."""
     fx_g.graph.lint()
-    fx_g.recompile()
-    traced = torch.jit.trace(fx_g, tuple(inps), check_trace=False)
-    return torch.jit.freeze(traced.eval())
+    results = fx_g.graph.output_node().args[0]
+    tensors = tuple([r for r in results if isinstance(r, Node)])
+    if len(tensors) == len(results):
+        fx_g.recompile()
+        return _traced(fx_g, inps)
+    graph, values = Graph(), dict[Node, Node]()
+    graph.graph_copy(fx_g.graph, values)
+    graph.output(tuple([values[r] for r in tensors]))
+    run = _traced(GraphModule(fx_g, graph), inps) if tensors else lambda *_: ()
+
+    def whole(*args: Any) -> tuple[Any, ...]:
+        """All results: what is no tensor, as None for inputs without a gradient, is no result of programs."""
+        found = iter(run(*args))
+        return tuple([next(found) if isinstance(r, Node) else r for r in results])
+
+    return whole
+
+
+def _traced(graph: GraphModule, inps: Sequence[Any]) -> Any:
+    state = torch.get_rng_state()
+    try:
+        return torch.jit.freeze(torch.jit.trace(graph, tuple(inps), check_trace=False).eval())
+    finally:
+        torch.set_rng_state(state)
 
 
 simple_ts_compile = ts_compile

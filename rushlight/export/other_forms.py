@@ -132,3 +132,9 @@ def special(schema: Any) -> Callable[..., Any] | None:
         ),
     }
     return found.get(schema.name) or spellings.meaning(schema.name)
+
+
+def own_tags(op: Any) -> tuple[str, ...]:
+    """What is to be said of an op that is none of PyTorch's: whether it draws random numbers."""
+    draws = op._schema.name == "_keep" or any(p.name == "generator" for p in op._schema.arguments)
+    return ("nondeterministic_seeded",) if draws and op.namespace == "rushlight" else ()

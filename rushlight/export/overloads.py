@@ -290,14 +290,7 @@ class Overload:
         """What PyTorch says of the op: torch.Tag.core, ..."""
         from rushlight.library import Tag  # it imports this file
 
-        names = self._facts[2]
-        if self.namespace == "rushlight" and self._draws():
-            names = ("nondeterministic_seeded",)
-        return [Tag[name] for name in names if name in Tag.__members__]
-
-    def _draws(self) -> bool:
-        """Whether an op that is none of PyTorch's draws random numbers."""
-        return self._schema.name == "_keep" or any(p.name == "generator" for p in self._schema.arguments)
+        return [Tag[n] for n in self._facts[2] or other_forms.own_tags(self) if n in Tag.__members__]
 
     @property
     def is_view(self) -> bool:

@@ -323,3 +323,38 @@ def test_gradients_with_conditions_of_numbers(function):
     torch.testing.assert_close(
         torch.autograd.grad(found.sum(), x)[0], torch.autograd.grad(function(x).sum(), x)[0]
     )
+
+
+@pytest.mark.parametrize(
+    ("module", "size"),
+    [
+        (nn.Linear(3, 4), (2, 3)),
+        (nn.GroupNorm(2, 4), (2, 4, 3)),
+        (nn.BatchNorm1d(3), (4, 3)),
+        (nn.Conv1d(2, 3, 3), (2, 2, 5)),
+        (nn.Sequential(nn.GELU(), nn.Dropout()), (6,)),
+    ],
+)
+def test_modules_by_torchscript(module, size):
+    other = copy.deepcopy(module)
+    given = torch.randn(*size)
+    given.requires_grad_(not list(module.parameters()))
+    results = []
+    for run in (module, memory_efficient_fusion(other)):
+        torch.manual_seed(1)
+        results.append(run(given))
+        (results[-1] * results[-1]).sum().backward()
+    torch.testing.assert_close(*results)
+    for mine, wanted in zip(other.parameters(), module.parameters(), strict=True):
+        torch.testing.assert_close(mine.grad, wanted.grad)
+    for mine, wanted in zip(other.buffers(), module.buffers(), strict=True):
+        torch.testing.assert_close(mine, wanted)
+
+
+def test_traces_keep_backward_ops_whole():
+    def function(grad, x):
+        return torch.ops.aten.gelu_backward.default(grad, x, approximate="none")
+
+    traced = torch.jit.trace(function, (torch.ones(3), torch.randn(3)))
+    grad, x = torch.full((3,), 2.0), torch.randn(3)
+    torch.testing.assert_close(traced(grad, x), function(grad, x))

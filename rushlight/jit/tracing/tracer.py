@@ -20,6 +20,7 @@ from rushlight._engine.autograd.function import KeepsFunctions
 from rushlight._engine.core.pytree import flatten
 from rushlight._engine.dispatch import interpreters
 from rushlight._engine.ops.signature import REQUIRED, rename_keywords
+from rushlight._torch_dispatch import methods
 from rushlight.export import overloads
 from rushlight.jit.compiler.names import Names, named_builtin
 from rushlight.jit.compiler.statements import Compiler
@@ -380,7 +381,7 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
             parts = [t for t in flatten(result)[0] if isinstance(t, torch.Tensor)]
             if all(id(t) in self.values for t in parts):
                 return result
-            return self.stays_python(row, call, args, kwargs)
+            return self.stays_python(row.name, call, args, kwargs)
         if isinstance(kwargs.get("out"), (tuple, list)):
             rest = {k: v for k, v in kwargs.items() if k != "out"}
             for place, part in zip(kwargs["out"], call(*args, **rest), strict=True):
@@ -391,9 +392,9 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
         except RuntimeError as error:
             if not isinstance(error, NoForm) and "Expected a value of type" not in str(error):
                 raise
-            return self.stays_python(row, call, args, kwargs)
+            return self.stays_python(row.name, call, args, kwargs)
 
-    def stays_python(self, row: Any, call: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    def stays_python(self, name: str, call: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """A call that TorchScript has no form for: it runs in the program, which files cannot hold then."""
         leaves, spec = flatten((tuple(args), kwargs))
         tensors = [i for i, x in enumerate(leaves) if isinstance(x, torch.Tensor)]
@@ -401,14 +402,23 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
         python = Called(call, rest, tensors, spec)
         with paused():
             found = python(*(_plain(leaves[i]) for i in tensors))
-        if not tensors and row.name.startswith("_"):
+        if not tensors and name.startswith("_"):
             return found  # numbers of an op's own: a constant
-        several = isinstance(found, (tuple, list))
-        kind = Type("Tuple", (TENSOR,) * len(found)) if several else TENSOR
+        kind = TENSOR
+        if isinstance(found, (tuple, list)):
+            kind = Type("Tuple", tuple([NONE if x is None else TENSOR for x in found]))
         value = self.compiler.emit(
             _AT, "prim::PythonOp", [self.value(leaves[i]) for i in tensors], kind, python=python
         ).output
         return self.results(found, value)
+
+    def op_called(self, op: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """An op that is called by its name. Of backward ops the program keeps the call, as what they do
+        inside are gradients.
+        """
+        if tracing() is not self or op._schema.name not in methods.backward_ops.RUN:
+            return NotImplemented
+        return self.stays_python(op._schema.name, op, args, kwargs)
 
     def named(self, row: Any) -> bool:
         """Whether TorchScript has the op or function under the row's name."""
