@@ -36,13 +36,7 @@ def get_outputs(graph: Graph) -> list[Any]:
 
 def fx_graph_cse(fx_g: Graph) -> Graph:
     """A copy of a graph without effects, in which nothing is computed twice but random numbers."""
-    held = GraphModule({}, Graph())
-    held.graph = fx_g
-    made: Graph = CSEPass(get_CSE_banned_ops()).call(held).graph_module.graph
-    if made is fx_g:
-        made = Graph()
-        made.output(made.graph_copy(fx_g, {}))
-    return made
+    return CSEPass(get_CSE_banned_ops()).of_graph(fx_g)
 
 
 def strip_overloads(gm: GraphModule) -> None:

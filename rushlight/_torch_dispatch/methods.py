@@ -60,6 +60,11 @@ def called(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return _asked(op, args, kwargs, lambda: op.function(**bound), None)
 
 
+def is_backward(op: Any) -> bool:
+    """Whether an op is one of a backward pass, which is run by the gradient of another."""
+    return op._schema.name in backward_ops.RUN
+
+
 def _told_whole(op: Any) -> bool:
     found = _WHOLE.get(id(op))  # ops are hashed by their public functions, which takes long
     if found is None:

@@ -416,7 +416,7 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
         """An op that is called by its name. Of backward ops the program keeps the call, as what they do
         inside are gradients.
         """
-        if tracing() is not self or op._schema.name not in methods.backward_ops.RUN:
+        if tracing() is not self or not methods.is_backward(op):
             return NotImplemented
         return self.stays_python(op._schema.name, op, args, kwargs)
 

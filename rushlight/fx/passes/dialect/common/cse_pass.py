@@ -43,9 +43,16 @@ class CSEPass(PassBase):
 
     def call(self, graph_module: GraphModule) -> PassResult:
         """The copy; the module itself where there is nothing to save."""
+        made = self.of_graph(graph_module.graph)
+        if len(made.nodes) == len(graph_module.graph.nodes):
+            return PassResult(graph_module, False)
+        return PassResult(GraphModule(graph_module, made), True)
+
+    def of_graph(self, graph: Graph) -> Graph:
+        """The copy of a graph."""
         made, values = Graph(), dict[Node, Node]()
         known: dict[Any, Node] = {}
-        for node in graph_module.graph.nodes:
+        for node in graph.nodes:
             key = None if self._stays(node) else _key(node, values)
             if key is not None and key in known:
                 values[node] = known[key]
@@ -53,9 +60,7 @@ class CSEPass(PassBase):
             values[node] = made.node_copy(node, values.__getitem__)
             if key is not None:
                 known[key] = values[node]
-        if len(made.nodes) == len(graph_module.graph.nodes):
-            return PassResult(graph_module, False)
-        return PassResult(GraphModule(graph_module, made), True)
+        return made
 
     def _stays(self, node: Node) -> bool:
         target: Any = getattr(node.target, "overloadpacket", node.target)
