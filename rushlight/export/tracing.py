@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 import rushlight as torch
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.layout import contiguous_strides
@@ -487,12 +489,18 @@ def _same(values: Any, at: list[dict[str, int]], node: Node) -> Any:
     first = values[0]
     if isinstance(first, Sym):  # from an earlier comparison
         return first
-    if all(type(v) is type(first) and (v == first or (v != v and first != first)) for v in values):
+    if all(type(v) is type(first) and _equal(v, first) for v in values):
         return first
     size = fitted(values, at) if all(is_size(v) for v in values) else None
     if size is None:
         raise _Mismatch(f"{node.name} is given {list(values)} at {at}")
     return size
+
+
+def _equal(value: Any, other: Any) -> bool:
+    if isinstance(value, np.ndarray):  # places, of a row of Rushlight's own
+        return np.array_equal(value, other)
+    return bool(value == other or (value != value and other != other))
 
 
 def _strides(values: list[Any], shape: tuple[Any, ...], at: list[dict[str, int]]) -> tuple[Any, ...]:

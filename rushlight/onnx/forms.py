@@ -29,6 +29,7 @@ class Forms:
     def __init__(self, onnx: Builder, outs: list[Any]) -> None:
         self.onnx = onnx
         self.outs = outs
+        self.given: dict[str, Any] = {}  # the op's arguments
 
     # --- values ----------------------------------------------------------------------------------
 
@@ -322,22 +323,6 @@ class Forms:
             v, self.onnx.shape([p[0] for p in pairs] + [p[1] for p in pairs]), *fill, mode=how
         )
 
-    def resized(self, v: Ref, mode: str, align: Any, scales: Any = None) -> Ref:
-        """Up- and downsampling; `scales`, where places are told by these and not by the sizes."""
-        how = "nearest" if mode == "nearest" else "cubic" if mode == "bicubic" else "linear"
-        where = "asymmetric" if mode == "nearest" else "align_corners" if align else "pytorch_half_pixel"
-        by_mode: dict[str, dict[str, Any]] = {
-            "nearest": {"nearest_mode": "floor"},
-            "cubic": {"cubic_coeff_a": -0.75},
-        }
-        more = by_mode.get(how, {})
-        if scales:
-            factors = self.onnx.constant(np.array([1, 1, *scales], np.float32))
-            return self.onnx.Resize(v, None, factors, mode=how, coordinate_transformation_mode=where, **more)
-        return self.onnx.Resize(
-            v, None, None, self.out_shape(), mode=how, coordinate_transformation_mode=where, **more
-        )
-
     # --- shapes and places -----------------------------------------------------------------------
 
     def swapped(self, v: Ref, a: int, c: int) -> list[int]:
@@ -470,4 +455,5 @@ def written(op: str, form: Forms, arguments: dict[str, Any]) -> Any:
     """An op in ONNX's ops; arguments by name, of which a form takes those that it names."""
     function = FORMS[op]
     _, *names = inspect.signature(function).parameters
+    form.given = arguments
     return function(form, **{name: arguments[name] for name in names})

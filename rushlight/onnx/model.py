@@ -36,7 +36,6 @@ _DEFAULTS = {
     "src": None,
     "reduce": None,
     "divisor_override": None,
-    "scale_factors": None,
     "value": None,
     "other": None,
     "p": None,

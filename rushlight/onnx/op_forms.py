@@ -12,6 +12,7 @@ from typing import Any
 
 from rushlight.onnx import (
     moment_forms as moment_forms,  # its forms
+    resizing_forms as resizing_forms,  # its forms
     window_forms as window_forms,  # its forms
 )
 from rushlight.onnx.builder import Ref
@@ -599,21 +600,6 @@ def rnn_relu(
     return form.recurrent(
         "RNN", input, hx, params, has_biases, num_layers, bidirectional, batch_first, ["Relu"]
     )
-
-
-@form_of("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
-def upsample_nearest(form: Forms, input: Ref, scale_factors: Any) -> Ref:
-    return form.resized(input, "nearest", False, scale_factors)
-
-
-@form_of("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d")
-def upsample_linear(form: Forms, input: Ref, align_corners: Any) -> Ref:
-    return form.resized(input, "linear", align_corners)
-
-
-@form_of("upsample_bicubic2d")
-def upsample_bicubic2d(form: Forms, input: Ref, align_corners: Any) -> Ref:
-    return form.resized(input, "bicubic", align_corners)
 
 
 # --- others -----------------------------------------------------------------------------------------
