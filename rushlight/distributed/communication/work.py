@@ -58,7 +58,7 @@ class Future(concurrent.futures.Future[Any]):
             try:
                 after.set_result(callback(done))
             except Exception as error:
-                after.set_exception(_told(error))
+                after.set_exception(told(error, "Got the following error when running the callback: "))
 
         self.add_done_callback(run)
         return after
@@ -84,14 +84,14 @@ def _once() -> Iterator[None]:
         ) from None
 
 
-def _told(error: Exception) -> RuntimeError:
-    """What went wrong in a callback, in words: the innermost call first."""
+def told(error: BaseException, before: str = "") -> RuntimeError:
+    """What went wrong in words, after some others: the innermost call first."""
     frames = reversed(traceback.extract_tb(error.__traceback__)[1:])
     where = "".join(f"  {frame.filename}({frame.lineno}): {frame.name}\n" for frame in frames)
-    text = f"Got the following error when running the callback: {type(error).__name__}: {error}"
-    told = RuntimeError(f"{text}\n\nAt:\n{where}" if where else text)
-    told.__cause__ = error
-    return told
+    text = f"{before}{type(error).__name__}: {error}"
+    found = RuntimeError(f"{text}\n\nAt:\n{where}" if where else text)
+    found.__cause__ = error
+    return found
 
 
 def collect_all(futures: list[Future]) -> Future:

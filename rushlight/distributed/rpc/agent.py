@@ -6,17 +6,20 @@ import heapq
 import itertools
 import pickle
 import socket
+import struct
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from rushlight.distributed.communication.work import Future
+from rushlight.distributed.communication.work import Future, told
 from rushlight.distributed.rpc.constants import UNSET_RPC_TIMEOUT
 from rushlight.distributed.rpc.line import Line
 
+_NUMBER = struct.Struct("!Q")  # a request's, before what it or its answer says
 SERVICES: dict[
     str, Callable[[Any, int], Any]
 ] = {}  # name -> f(question, who asks): the answer, or its future
@@ -57,7 +60,8 @@ class _Pending:
         self._numbers = itertools.count()
         self._changed = threading.Condition()
         self._over = False
-        self._answers = ThreadPoolExecutor(64, "rpc answer")
+        # A thread for each that waits: those that end the waiting come after them.
+        self._answers = ThreadPoolExecutor(1 << 16, "rpc answer")
         threading.Thread(target=self._watch, name="rpc timeouts", daemon=True).start()
 
     def add(self, line: Any, seconds: float) -> tuple[int, Future]:
@@ -78,9 +82,12 @@ class _Pending:
             if found is None:
                 return
         if found._done_callbacks:  # type: ignore[attr-defined]  # these may wait for other answers
-            self._answers.submit(give, found)
-        else:
-            give(found)
+            try:
+                self._answers.submit(give, found)
+                return
+            except RuntimeError:  # it is over
+                pass
+        give(found)
 
     def fail(self, error: Callable[[], Exception], line: Any = None) -> None:
         """End all requests, or those of a line."""
@@ -132,12 +139,13 @@ class TensorPipeAgent:
         self._known: dict[int, tuple[WorkerInfo, str]] = {}
         self._lines: dict[int, Line] = {}
         self._connecting, self._counting = threading.Lock(), threading.Condition()
+        self._gates: dict[int, threading.Lock] = {}  # worker -> who has it connects to that one
         self._heard_lines: set[Line] = set()
         self._serving, self._over = 0, False
         self._pending = _Pending()
         self._workers = ThreadPoolExecutor(options.num_worker_threads, "rpc worker")
         self._started = threading.Event()
-        self._listener = socket.create_server(("", 0), backlog=512)
+        self._listener = _listener(store)
         threading.Thread(target=self._accept, name="rpc listener", daemon=True).start()
         self._enter(world_size)
 
@@ -148,13 +156,13 @@ class TensorPipeAgent:
     # --- who there is ---
 
     def _enter(self, world_size: int | None) -> None:
-        me, port = self._me, self._listener.getsockname()[1]
+        me, (host, port) = self._me, self._listener.getsockname()[:2]
         if self.store.add(f"name/{me.name}", 1) > 1:
             self.shutdown()
             raise RuntimeError(
                 f"RPC worker name {me.name} is not unique. Workers {me.id} and others have it."
             )
-        self.store.set(f"worker/{me.id}", f"{me.name} {_host(self.store)} {port}")
+        self.store.set(f"worker/{me.id}", f"{me.name} {host} {port}")
         self.store.set(f"number/{me.name}", str(me.id))
         if self.is_static_group:
             for rank in range(int(world_size or 0)):
@@ -210,9 +218,10 @@ class TensorPipeAgent:
             found = Future()
             found.set_exception(RuntimeError(f"worker {to} cannot be reached: {error}"))
             return found
+        said = pickle.dumps((name, self._me.id, question))
         number, found = self._pending.add(line, seconds)
         try:
-            line.send(pickle.dumps((number, name, self._me.id, question)))
+            line.send(_NUMBER.pack(number) + said)
         except OSError as error:
             text = f"worker {to} cannot be reached: {error}"
             self._pending.settle(number, lambda future: future.set_exception(RuntimeError(text)))
@@ -220,16 +229,25 @@ class TensorPipeAgent:
 
     def _line(self, to: int) -> Line:
         with self._connecting:
+            line, gate = self._lines.get(to), self._gates.setdefault(to, threading.Lock())
+        if line is not None:
+            return line
+        with gate:
             line = self._lines.get(to)
             if line is None:
                 host, port = self._look(to)[1].split()
                 made = socket.create_connection((host, int(port)), timeout=30)
                 made.settimeout(None)
-                line = self._lines[to] = Line(made, self._answered, self._lost)
+                with self._connecting:
+                    line = self._lines[to] = Line(made, self._answered, self._lost)
             return line
 
     def _answered(self, line: Line, piece: bytes) -> None:
-        number, good, answer = pickle.loads(piece)
+        (number,) = _NUMBER.unpack_from(piece)
+        try:
+            good, answer = pickle.loads(memoryview(piece)[_NUMBER.size :])
+        except BaseException as error:
+            good, answer = False, _sendable(error)
 
         def give(future: Future) -> None:
             future.set_result(answer) if good else future.set_exception(answer)
@@ -267,11 +285,15 @@ class TensorPipeAgent:
 
     def _serve(self, line: Line, piece: bytes) -> None:
         self._started.wait()  # others may be faster
-        number, name, asker, question = pickle.loads(piece)
+        (number,) = _NUMBER.unpack_from(piece)
 
         def reply(good: bool, answer: Any) -> None:
             try:
-                line.send(pickle.dumps((number, good, answer)))
+                said = pickle.dumps((good, answer))
+            except BaseException as error:
+                said = pickle.dumps((False, _sendable(error)))
+            try:
+                line.send(_NUMBER.pack(number) + said)
             except OSError:
                 pass  # who has asked is gone
             finally:
@@ -282,8 +304,9 @@ class TensorPipeAgent:
             reply(error is None, _sendable(error) if error else future.result())
 
         try:
+            name, asker, question = pickle.loads(memoryview(piece)[_NUMBER.size :])
             answer = SERVICES[name](question, asker)
-        except Exception as error:
+        except BaseException as error:  # what is called may want to end the process: its caller is told
             reply(False, _sendable(error))
             return
         answer.add_done_callback(done) if isinstance(answer, Future) else reply(True, answer)
@@ -306,6 +329,8 @@ class TensorPipeAgent:
         self._over = True
         self._started.set()
         self.idle(0, 5.0 if self._serving else 0.0)
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # wakes who accepts
         self._listener.close()
         self._workers.shutdown(wait=False)
         for line in [*self._lines.values(), *self._heard_lines]:
@@ -326,15 +351,24 @@ class TensorPipeAgent:
         }
 
 
-def _host(store: Any) -> str:
-    """Where other workers reach this process."""
+def _listener(store: Any) -> socket.socket:
+    """What other workers reach this process by, and only those that can reach the store.
+
+    It is bound to the address that this process has on the way to the store's.
+    """
     below = store._underlying_non_prefix_store
-    host = getattr(below, "host", "127.0.0.1")
-    return "127.0.0.1" if host in ("127.0.0.1", "localhost", "::1") else socket.gethostname()
+    host, port = getattr(below, "host", "127.0.0.1"), getattr(below, "port", 0)
+    for family, _, _, _, there in socket.getaddrinfo(host, port or 9, type=socket.SOCK_DGRAM):
+        with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect(there)
+            return socket.create_server((probe.getsockname()[0], 0), family=family, backlog=512)
+    raise OSError(f"no address of this machine leads to {host}")
 
 
-def _sendable(error: BaseException) -> BaseException:
-    """The error, or what it says where it cannot be pickled."""
+def _sendable(error: BaseException) -> Exception:
+    """The error, or what it says where it cannot be pickled, or where it ends more than a call."""
+    if not isinstance(error, Exception):
+        return told(error)
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:

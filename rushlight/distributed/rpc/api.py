@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from rushlight.distributed.communication.work import Future, wait_all
+from rushlight.distributed.communication.work import Future, told, wait_all
 from rushlight.distributed.rpc import messages, state
 from rushlight.distributed.rpc.agent import WorkerInfo, service
 from rushlight.distributed.rpc.constants import DEFAULT_SHUTDOWN_TIMEOUT, UNSET_RPC_TIMEOUT
@@ -191,11 +192,11 @@ def _ran(message: messages.Message, waits: bool, give: Callable[[Any], None]) ->
     try:
         value = _run_function(messages.unpacked(message))
         if waits and not isinstance(value, (Future, RemoteException)):
-            told = RuntimeError(
+            wrong = RuntimeError(
                 "Functions decorated with @rpc.async_function must return a torch.futures.Future object, "
                 f"but got {type(value)}"
             )
-            value = remote_exception(told, state.agent().get_worker_info())
+            value = remote_exception(wrong, state.agent().get_worker_info())
     finally:
         contexts.enter(None)
     value.add_done_callback(come) if waits and isinstance(value, Future) else end(value)
@@ -211,8 +212,8 @@ def call(question: Any, asker: int) -> Future:
         try:
             answer.set_result(messages.packed(value, asker))
         except Exception as error:
-            told = remote_exception(error, state.agent().get_worker_info())
-            answer.set_result(messages.packed(told, asker))
+            raised = remote_exception(error, state.agent().get_worker_info())
+            answer.set_result(messages.packed(raised, asker))
 
     _ran(message, waits, give)
     return answer
@@ -235,7 +236,12 @@ def create(question: Any, asker: int) -> Future:
             of.value.set_result(value)
         answer.set_result(None)
 
-    _ran(message, waits, give)
+    try:
+        _ran(message, waits, give)
+    except BaseException as error:  # who asks for the value is told, as well as who asks for its making
+        if not of.value.done():
+            of.value.set_exception(error if isinstance(error, Exception) else told(error))
+        raise
     return answer
 
 
@@ -311,10 +317,25 @@ def shutdown(graceful: bool = True, timeout: float = DEFAULT_SHUTDOWN_TIMEOUT) -
         if graceful and agent.is_static_group:
             _wait_all_workers(timeout)
             _delete_all_user_and_unforked_owner_rrefs(timeout)
-            while any(_all_gather(agent.active(), timeout=timeout).values()):
-                pass
+            _wait_until_idle(timeout)
     finally:
         _finalize_shutdown()
+
+
+def _wait_until_idle(timeout: float) -> None:
+    """Wait until no worker has a request under way, or one of them has waited too long (0: no end)."""
+    end = time.monotonic() + (timeout or float("inf"))
+    pause = 0.001
+    while True:
+        found = _all_gather((state.agent().active(), time.monotonic() > end), timeout=timeout)
+        active = {name: count for name, (count, _) in found.items() if count}
+        if not active:
+            return
+        if any(late for _, late in found.values()):
+            logger.warning("Requests are still under way at shutdown, by worker: %s", active)
+            return
+        time.sleep(pause)
+        pause = min(2 * pause, 0.1)
 
 
 def _delete_all_user_and_unforked_owner_rrefs(timeout: float = 0.0) -> None:
