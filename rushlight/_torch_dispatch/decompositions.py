@@ -271,6 +271,11 @@ def instead(name: str) -> Callable[..., Any] | None:
     return None if INSIDE.depth and name in _BY_THEMSELVES else _TABLE.get(name)
 
 
+def _complex_part(input: Any, which: str) -> Any:
+    """x.real and x.imag."""
+    return torch.view_as_real(input).select(-1, 0 if which == "real" else 1)
+
+
 # What is computed by the row of the same name: inside of a gradient, by its rows.
 _BY_THEMSELVES = frozenset(("interpolate", "adaptive_avg_pool2d", "grid_sample"))
 
@@ -300,5 +305,6 @@ _TABLE: dict[str, Callable[..., Any]] = {
         grid_sample,
         tanhshrink,
         _sum_of_outers,
+        _complex_part,
     )
 }

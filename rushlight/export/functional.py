@@ -120,6 +120,13 @@ def _piece(graph: Graph, view: _View, before: Node, value: Node) -> Node:
     return _call(graph, scatter, (whole, value, dim, sum(sizes[:-1]), sum(sizes)))
 
 
+def _turned_back(name: str) -> Callable[[Graph, _View, Node, Node], Node]:
+    def turned(graph: Graph, view: _View, before: Node, value: Node) -> Node:
+        return _call(graph, overloads.anyone(f"{name}.default"), (value,))
+
+    return turned
+
+
 # What a tensor is after one of its views has become `value`.
 _BACK: dict[str, Callable[[Graph, _View, Node, Node], Node]] = {
     **dict.fromkeys(
@@ -128,6 +135,8 @@ _BACK: dict[str, Callable[[Graph, _View, Node, Node], Node]] = {
     # Nothing writes into those of more elements than there are.
     **dict.fromkeys("expand expand_as broadcast_to".split(), _reshaped),
     **dict.fromkeys("transpose t swapaxes swapdims".split(), _again),
+    "view_as_real": _turned_back("view_as_complex"),
+    "view_as_complex": _turned_back("view_as_real"),
     **dict.fromkeys("detach alias detach_ lift_fresh".split(), _same),
     **dict.fromkeys("to type_as contiguous positive resolve_conj resolve_neg".split(), _same),
     **dict.fromkeys("split split_with_sizes chunk tensor_split unbind".split(), _same),

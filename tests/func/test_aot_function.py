@@ -204,7 +204,28 @@ def _turned_and_cut(x):
     return y * torch.arange(9.0).reshape(3, 3)
 
 
-@pytest.mark.parametrize("function", [_row_times_three, _row_overwritten, _turned_and_cut])
+def _part_of_complex(x):
+    y = torch.view_as_complex(torch.stack([x, x * 2], -1))
+    y.real.mul_(3)
+    y.imag[0] = 1
+    torch.view_as_real(y)[1].mul_(x[0, 0])
+    return torch.view_as_real(y).sum(-1)
+
+
+@pytest.mark.parametrize("partition", [default_partition, min_cut_rematerialization_partition])
+def test_graphs_with_constants_are_cut(partition):
+    def function(x):
+        y = x * 1
+        y[torch.tensor([0])] = x[1] * 3
+        return y * y
+
+    x = torch.arange(6.0).reshape(3, 2).requires_grad_()
+    compiled = aot_function(function, make_boxed_compiler(nop), partition_fn=partition)
+    found = torch.autograd.grad(compiled(x).sum(), x)[0]
+    torch.testing.assert_close(found, torch.autograd.grad(function(x).sum(), x)[0])
+
+
+@pytest.mark.parametrize("function", [_row_times_three, _row_overwritten, _turned_and_cut, _part_of_complex])
 def test_writes_through_views_have_their_gradients(function):
     x = torch.ones(3, 3, requires_grad=True)
     wanted = torch.autograd.grad(function(x).sum(), x)[0]
