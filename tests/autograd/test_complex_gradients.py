@@ -43,3 +43,11 @@ def test_a_product_with_zeros():
     assert torch.allclose(
         x.grad, torch.tensor([0, (1 - 0.5j) * (1 - 2j) * (3 + 1j), 0], dtype=torch.complex64)
     )
+
+
+def test_gradients_of_conjugate_views_reach_the_real_numbers():
+    x = torch.ones(2, requires_grad=True)
+    y = torch.view_as_complex(torch.stack([x, x * 2], -1))
+    y.conj().mul_(1j)
+    torch.view_as_real(y).sum().backward()
+    assert x.grad.tolist() == [1, 1]

@@ -321,4 +321,4 @@ def view_as_complex(input) -> Any:
     return _view_complex, np.complex64 if input.itemsize == 4 else np.complex128
 
 
-view_as_complex.gradient(lambda s, grad: view_as_real(grad))
+view_as_complex.gradient(lambda s, grad: view_as_real(grad.resolve_conj()))
