@@ -32,10 +32,8 @@ from rushlight._engine.kernels.runtime import tiers
 from rushlight._engine.kernels.runtime.tiers import deadline
 from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.generator import default_generator
-from rushlight._engine.tensors.lazy_views import mark
 from rushlight._engine.tensors.storages import memory_pages
-from rushlight._engine.tensors.storages.storage import Storage, address
-from rushlight._engine.tensors.tensor import Tensor, storage, wrap, wrap_view
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace import choice, reproduce
 from rushlight._engine.trace.effects.contents import SIMPLE, is_module
 from rushlight._engine.trace.effects.lending import Lent
@@ -48,13 +46,12 @@ from rushlight._engine.trace.program import (
     Results,
     holders,
     is_tracked,
-    mapped,
     replaced,
     results_of,
     tracked_of,
 )
 from rushlight._engine.trace.recorder import Entry, Recorder, recording, root, roots
-from rushlight._engine.trace.regions import BATCHES, MOVED, BoundaryNode, Traced, overheard
+from rushlight._engine.trace.regions import BATCHES, MOVED, Traced, overheard
 from rushlight._engine.trace.trace import Trace
 
 # How many kinds of arguments get a program of their own; how often guards may fail before a call stays eager.
@@ -312,23 +309,21 @@ class Compiled:
     def _record(
         self, plan: Specialization, tensors: list[Tensor], args: Any, kwargs: Any, until: float | None
     ) -> Any:
-        inputs = {id(t): _copied(t) for t in tensors}
         guards, batches = Guards(self.function), plan.batches != LOCAL.batches
-        if not roots(tensors).isdisjoint(roots(guards.known())):
-            return self.function(*args, **kwargs)  # copies of the arguments would be other memory
+        lent = Lent(tensors)
+        # Copies of the arguments would be other memory.
+        if lent.taken or not roots(tensors).isdisjoint(roots(guards.known())):
+            return self.function(*args, **kwargs)
         if plan.moved():  # its first record is worth nothing
             plan.program, plan.failed = None, plan.failed + 1
         room = ROOM if self.careful and not self.fullgraph else math.inf
-        recorder = Recorder(list(inputs.values()), guards.known(), room)
+        given = lent.given
+        recorder = Recorder(given, guards.known(), room)
+        lent.written = lambda: recorder.inputs_written
         before = _State(guards, plan.program)
-        with Lent(inputs) as lent, recording(recorder):
-            own = [lent.given(a) for a in args], {name: lent.given(a) for name, a in kwargs.items()}
-            with watched(guards) if self.careful else nullcontext() as watch:
-                output = self.function(*own[0], **own[1])
-        if recorder.inputs_written:
-            for t in tensors:
-                t._array[...] = inputs[id(t)]._array
-        given = [inputs[id(t)] for t in tensors]
+        with lent, recording(recorder), watched(guards) if self.careful else nullcontext() as watch:
+            found = self.function(*args, **kwargs)
+        output = lent.among(found)
         plan.broken = recorder.broken
         tracked, traced = tracked_of(output), None
         unseen = watch and (watch.found or guards.unguarded(flatten([args, kwargs])[0]))
@@ -345,7 +340,8 @@ class Compiled:
         )
         if tracked and not why:
             try:
-                traced = Traced(recorder, tracked, [*given, *guards.known()], plan.orders)
+                with lent:
+                    traced = Traced(recorder, tracked, [*given, *guards.known()], plan.orders)
                 why = traced.recorder.refusal
             except Exception as error:  # which is raised if the caller's backward() comes, not here
                 why = f"its backward pass fails: {type(error).__name__}: {error}"
@@ -361,8 +357,10 @@ class Compiled:
             why = self._take(plan, make, guards, until, partial(before.difference, tensors=tensors))
         if not why:
             overheard(tracked, plan.orders)
-        copies = [(inputs[id(t)], t) for t in tensors]
-        return _kept(output, copies) if why or first else _handed_on(output, copies, guards.known())
+        if not why and not first:
+            return _handed_on(output, lent, guards.known())
+        lent.settle()
+        return found
 
     def _refuse(self, plan: Specialization, why: str) -> None:
         """Leave calls of this kind eager, as those are that others of its objects alone tell apart."""
@@ -397,11 +395,11 @@ class Compiled:
         return why
 
 
-def _handed_on(output: Any, copies: list[tuple[Tensor, Tensor]], known: Sequence[Tensor]) -> Any:
+def _handed_on(output: Any, lent: Lent, known: Sequence[Tensor]) -> Any:
     """The results of a record that is kept, for the caller: an argument's copy is the argument, and what the
     function holds (`known`) is itself.
     """
-    back = {id(t): t for t in known} | {id(copy): t for copy, t in copies}
+    back = {id(t): t for t in known} | {id(c): t for c, t in zip(lent.copies, lent.tensors, strict=True)}
 
     def own(t: Tensor) -> Tensor | None:
         return back.get(id(t), t) if id(t) in back or is_tracked(t) or t._kind.lazy else None
@@ -425,47 +423,6 @@ def _state_of(tensors: Sequence[Tensor]) -> list[tuple[Any, ...]]:
         heard = hooks and (len(hooks.tensor), len(hooks.retained))
         version = 0 if t._storage is None else t._storage.version
         found.append((version, id(a), a.shape, a.strides, id(node), heard, id(held), len(t.__dict__)))
-    return found
-
-
-def _become(copy: Tensor, t: Tensor) -> None:
-    """Let an argument's copy, which may be held elsewhere, be a second tensor of its memory; what was done to
-    the copy has been done to the argument.
-    """
-    node, made = copy._grad_node, copy._storage
-    shared = storage(t)
-    if made is not None:
-        shared.version = max(shared.version, made.version)
-    if node is not None and node.__class__ is not BoundaryNode:
-        t._grad_node, t._output_nr = node, copy._output_nr
-    copy._array, copy._storage = t._array, shared
-    copy._grad_node, copy._output_nr = t._grad_node, t._output_nr
-
-
-def _kept(output: Any, copies: list[tuple[Tensor, Tensor]]) -> Any:
-    """The results of a record that is not kept, which may be held elsewhere, too: they are as they were made,
-    but an argument's copy is the argument, and a view of the copy is one of the argument.
-    """
-    back = {id(copy): t for copy, t in copies}
-    memory = {id(copy._storage): (copy, t) for copy, t in copies if copy._storage is not None}
-
-    def own(t: Tensor) -> Tensor:
-        if id(t) in back:
-            return back[id(t)]
-        copy, base = memory.get(id(t._storage), (None, t))
-        # Of lazily conjugated tensors, too, what lies in memory.
-        if copy is None or copy._memory.strides != base._memory.strides:
-            return t
-        laid, flat = t._memory, storage(base).bytes(base._memory)
-        offset = address(laid) - address(copy._memory) + address(base._memory) - address(flat)
-        view = np.ndarray(laid.shape, laid.dtype, flat, offset, laid.strides)
-        made: Tensor = mark(wrap_view(view, base, t._kind), t._kind.conj, t._kind.neg)
-        made._grad_node, made._output_nr = t._grad_node, t._output_nr
-        return made
-
-    found = mapped(output, own)
-    for copy, t in copies:
-        _become(copy, t)
     return found
 
 
@@ -517,18 +474,6 @@ def _opaque(output: Any) -> str:
                 "in tuples, lists or dicts"
             )
     return ""
-
-
-def _copied(t: Tensor) -> Tensor:
-    made = wrap(t._array.copy("K"), t._kind)
-    if t._grad_node is not None:
-        made._grad_node, made._output_nr = BoundaryNode(t, made), 0
-    if t.__class__ is not Tensor:
-        made.__class__ = t.__class__
-    if t._storage is not None and (t._storage.version or t._storage.inference):
-        made._storage = Storage(t._storage.version)
-        made._storage.inference = t._storage.inference
-    return made
 
 
 class _State:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -249,3 +250,110 @@ def test_a_leaf_gets_its_gradient_within() -> None:
     for _ in range(5):
         x = torch.ones(3, requires_grad=True)
         assert f(x).tolist() == [1, 1, 1] and x.grad.tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize("fullgraph", [False, True])
+def test_writes_to_a_view_reach_its_base_in_every_call(fullgraph):
+    def write(x):
+        x.mul_(2)
+        return x + 1
+
+    compiled = torch.compile(write, fullgraph=fullgraph)
+    for _ in range(4):
+        leaf = torch.ones(3, requires_grad=True)
+        base = leaf * 1
+        compiled(base[1:])
+        assert torch.autograd.grad(base.sum(), leaf)[0].tolist() == [1, 2, 2]
+
+
+def test_views_that_a_call_gives_are_the_arguments():
+    whole = torch.compile(lambda x: x.view(-1))
+    for _ in range(4):
+        leaf = torch.ones(2, requires_grad=True)
+        x = leaf * 1
+        view = whole(x)
+        view.mul_(3)
+        x[0] = 4.0
+        view.sum().backward()
+        assert leaf.grad.tolist() == [0, 3]
+
+
+def test_views_of_views_that_a_call_gives_are_the_arguments():
+    compiled = torch.compile(lambda x: (x[1:], x[1:][0]))
+    for _ in range(4):
+        for memory, step in ((torch.zeros(3), 1), (torch.zeros(6), 2)):
+            x = memory if step == 1 else memory[::step]
+            rest, first = compiled(x)
+            x.add_(1)
+            assert rest._base is memory and first._base is memory
+            assert (rest.tolist(), first.item()) == ([1, 1], 1)
+
+
+def test_what_a_call_keeps_of_its_arguments_is_theirs():
+    class Holder:
+        pass
+
+    holder = Holder()
+
+    def keep(x, into):
+        into["nested"], into["view"], into["data"] = (x, [x]), x[0], x.data
+        holder.x = x
+        return x * 2
+
+    compiled = torch.compile(keep)
+    for _ in range(4):
+        x, into = torch.zeros(2), {}
+        compiled(x, into)
+        x.add_(1)
+        assert into["nested"][0] is x and into["nested"][1][0] is x and holder.x is x
+        assert into["view"].item() == 1 and into["data"].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("fullgraph", [False, True])
+def test_every_call_refuses_what_eager_ones_do(fullgraph):
+    sine = torch.compile(lambda x: x.sin(), fullgraph=fullgraph)
+    write = torch.compile(lambda x: x.add_(1), fullgraph=fullgraph)
+    for _ in range(5):
+        x = torch.ones(2, requires_grad=True) * 1
+        y = sine(x)
+        x.detach().add_(1)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            y.sum().backward()
+        with pytest.raises(RuntimeError, match="more than one element"):
+            write(torch.ones(1).expand(3))
+
+
+@pytest.mark.parametrize("fullgraph", [False, True])
+def test_a_call_that_fails_has_written_what_it_wrote(fullgraph):
+    def write(x, fails):
+        x.add_(1)
+        assert not fails
+        return x * 2
+
+    compiled = torch.compile(write, fullgraph=fullgraph)
+    for fails in (True, True, True, True):
+        x = torch.zeros(2)
+        with pytest.raises(AssertionError):
+            compiled(x, fails)
+        assert x.tolist() == [1, 1]
+
+
+def test_threads_record_calls_of_one_argument():
+    compiled = torch.compile(lambda x: x.sin() + x)
+    x = torch.ones(3, requires_grad=True)
+    memory = x.data_ptr()
+    found = []
+
+    def work():
+        for _ in range(5):
+            y = compiled(x)
+            y.sum().backward()
+            found.append(y.detach())
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 20 and all(y.equal(found[0]) for y in found)
+    assert x.data_ptr() == memory and x.is_leaf

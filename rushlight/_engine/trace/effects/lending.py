@@ -1,63 +1,128 @@
-"""The arguments of a recorded call: copies stand for tensors, also in the caller's lists."""
+"""The arguments of a recorded call: for as long as it runs they lie in memory that the record owns."""
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
+import gc
+import threading
+from collections.abc import Callable, Sequence
 from typing import Any, Self
+from weakref import WeakValueDictionary
 
+import numpy as np
+
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.autograd.in_place import replay, view_chain
 from rushlight._engine.core.pytree import tree_map
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.tensors.storages.storage import Storage, address
+from rushlight._engine.tensors.tensor import Tensor, storage, wrap
+from rushlight._engine.trace.recorder import root
+from rushlight._engine.trace.regions import BoundaryNode
 
-_DICTS = (dict, OrderedDict, defaultdict)
+_LOCK = threading.Lock()
+_LENT: WeakValueDictionary[int, Lent] = WeakValueDictionary()
 
 
 class Lent:
-    """As a context: gives a call copies for its arguments, and takes them back at its end.
+    """As a context: tensors lie in copies of their memory, and their graph begins anew.
 
-    copies: of tensors, by their ids. What the call has put into the caller's lists and dicts stays there; a
-    copy among it becomes the tensor again.
+    The call is given the tensors themselves, so that what it keeps of them is theirs, and so is what it does
+    to them: writes are done to their own memory at its end. `copies` stand for them in the record.
+    taken: another thread has one of them in such a call, and this one is not to be used.
     """
 
-    def __init__(self, copies: dict[int, Tensor]) -> None:
-        self.copies = copies
-        self.back: dict[int, Tensor] = {}
-        # (container, key, what was there, what stands there meanwhile).
-        self.changed: list[tuple[Any, Any, Any, Any]] = []
-        self.containers: dict[int, Any] = {}
+    def __init__(self, tensors: Sequence[Tensor]) -> None:
+        self.tensors = [*{id(t): t for t in tensors}.values()]
+        with _LOCK:
+            self.taken = any(id(t) in _LENT for t in self.tensors)
+            _LENT.update({} if self.taken else {id(t): self for t in self.tensors})
+        self.copies = [_copied(t) for t in self.tensors]
+        of = {id(t): copy for t, copy in zip(self.tensors, self.copies, strict=True)}
+        self.given = [of[id(t)] for t in tensors]
+        # Whether the record knows of a write to them.
+        self.written: Callable[[], bool] = bool
+        # What they are outside of the call.
+        self._own: list[tuple[Any, Any, int]] = []
+        # Their storages, what these know of the memory, and the version.
+        self._storages: list[tuple[Storage, Any, Any, int]] = []
 
     def __enter__(self) -> Self:
+        self._own, self._storages = [], []
+        for t, copy in zip(self.tensors, self.copies, strict=True):
+            self._own.append((t._array, t._grad_node, t._output_nr))
+            s = storage(t)
+            self._storages.append((s, s._bytes, s.lent, s.version))
+            s._bytes = s.lent = None
+            t._array, t._grad_node, t._output_nr = copy._array, copy._grad_node, 0
         return self
 
-    def given(self, value: Any) -> Any:
-        """What stands for an argument, or for what is in it."""
-        cls = value.__class__
-        if isinstance(value, Tensor):
-            copy = self.copies.get(id(value), value)
-            self.back[id(copy)] = value
-            return copy
-        if cls is tuple:
-            items = tuple(map(self.given, value))
-            return value if all(a is b for a, b in zip(items, value, strict=True)) else items
-        if cls is not list and cls not in _DICTS:
-            return tree_map(lambda v: self.given(v) if isinstance(v, Tensor) else v, value)
-        if id(value) not in self.containers:
-            self.containers[id(value)] = value
-            for key, item in _items(value):
-                made = self.given(item)
-                if made is not item:
-                    self.changed.append((value, key, item, made))
-                    value[key] = made
-        return value
-
     def __exit__(self, *error: Any) -> None:
-        for container, key, was, now in self.changed:
-            if any(k == key and item is now for k, item in _items(container)):
-                container[key] = was
-        for container in self.containers.values():
-            for key, item in _items(container):
-                if isinstance(item, Tensor) and id(item) in self.back:
-                    container[key] = self.back[id(item)]
+        for t, copy, own, known in zip(self.tensors, self.copies, self._own, self._storages, strict=True):
+            s, version = known[0], known[3]
+            s._bytes, s.lent = known[1:3]
+            if t._grad_node is copy._grad_node:
+                t._grad_node, t._output_nr = own[1:]
+            if s.version != version or self.written():
+                own[0][...] = copy._array
+            if t._array is copy._array:
+                t._array = own[0]
+
+    def among(self, output: Any) -> Any:
+        """What a call gave, with the copies in the places of the tensors."""
+        of = {id(t): copy for t, copy in zip(self.tensors, self.copies, strict=True)}
+        return tree_map(lambda v: of.get(id(v), v) if isinstance(v, Tensor) else v, output)
+
+    def settle(self) -> None:
+        """Let what the call has made of the copies' memory lie in the tensors' own."""
+        places = {id(root(copy._array)): n for n, copy in enumerate(self.copies)}
+        apart = {id(t) for t in (*self.tensors, *self.copies)}
+        known = [storage(t) for t in self.tensors], [copy._array for copy in self.copies]
+        for holder in gc.get_referrers(*known[0], *known[1]) if self.tensors else ():
+            if isinstance(holder, Tensor) and id(holder) not in apart:
+                place = places.get(id(root(holder._memory)))
+                if place is not None:
+                    _move(holder, self.copies[place], self.tensors[place])
 
 
-def _items(container: Any) -> list[tuple[Any, Any]]:
-    return list(enumerate(container) if container.__class__ is list else container.items())
+def _move(view: Tensor, copy: Tensor, t: Tensor) -> None:
+    """Let a view of a copy be one of the tensor."""
+    laid, over, own = view._memory, copy._memory, t._memory
+    if over.strides == own.strides:
+        flat = storage(t).bytes(own)
+        offset = address(laid) - address(over) + address(own) - address(flat)
+        seen = np.ndarray(laid.shape, laid.dtype, flat, offset, laid.strides)
+    elif (laid.shape, laid.strides, address(laid)) == (over.shape, over.strides, address(over)):
+        seen = own
+    else:
+        base, chain = view_chain(view)
+        if base is view or any(again is None for again, _ in chain):
+            return
+        enabled, LOCAL.enabled = LOCAL.enabled, False
+        try:
+            seen = replay(base, chain)._memory
+        finally:
+            LOCAL.enabled = enabled
+    apart = view._storage
+    if apart is not None and apart is not t._storage:  # `x.data`: what it knows of the memory is its own
+        apart._bytes, apart.lent = storage(t)._bytes, storage(t).lent
+    if view._kind.lazy:
+        view._hidden = seen
+    else:
+        view._array = seen
+
+
+def _copied(t: Tensor) -> Tensor:
+    """A tensor of memory of its own, of `t`'s versions; elements that are one there are one here, too."""
+    a = t._array
+    spread = [n > 1 and not step for n, step in zip(a.shape, a.strides, strict=True)]
+    if any(spread):
+        values = a[tuple([slice(0, 1) if once else slice(None) for once in spread])].copy("K")
+        steps = [0 if once else step for once, step in zip(spread, values.strides, strict=True)]
+        made = wrap(np.ndarray(a.shape, a.dtype, values, 0, steps), t._kind)
+    else:
+        made = wrap(a.copy("K"), t._kind)
+    if t._grad_node is not None:
+        made._grad_node, made._output_nr = BoundaryNode(t, made), 0
+    if t.__class__ is not Tensor:
+        made.__class__ = t.__class__
+    made._storage = storage(t)
+    return made
