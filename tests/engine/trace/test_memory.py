@@ -171,14 +171,13 @@ def test_much_memory_is_not_recorded(monkeypatch):
 
     def run(x):
         y = (x + 1).sin()
-        x.mul_(2)
+        y.mul_(2)
         return y.sum()
 
     function = torch.compile(run)
     for _ in range(5):
         x = torch.ones(300)
-        y = x.clone()
-        assert same(function(x), run(y)) and torch.equal(x, y)
+        assert same(function(x), run(x))
     (plan,) = function._runner.plans.values()
     assert "more memory than a record may keep" in plan.refusal and plan.program is None
 
