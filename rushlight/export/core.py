@@ -136,6 +136,12 @@ def _silu(self: Any) -> Any:
     return (wide * torch.sigmoid(wide)).to(self.dtype)
 
 
+def _log_sigmoid(self: Any) -> Any:
+    wide = self.float() if self.dtype in (torch.float16, torch.bfloat16) else self
+    zero = torch.full([], 0, dtype=wide.dtype, device=self.device)
+    return (torch.minimum(zero, wide) - torch.log1p(torch.exp(-torch.abs(wide)))).to(self.dtype)
+
+
 def _std(self: Any, dim: Any = None, *, correction: Any = None, keepdim: bool = False) -> Any:
     aten: Any = torch.ops.aten
     return torch.sqrt(aten.var.correction(self, dim, correction=correction, keepdim=keepdim))
@@ -190,6 +196,7 @@ def core() -> dict[Any, Callable[..., Any]]:
         aten.t.default: _t,
         aten.transpose.int: _transpose,
         aten.silu.default: _silu,
+        aten.log_sigmoid.default: _log_sigmoid,
         aten.std.correction: _std,
         aten.split.Tensor: _split,
         aten.stack.default: _stack,

@@ -194,6 +194,7 @@ SPELLED: dict[str, Callable[[Bound], Spelling]] = {
     "scatter": _scatter,
     "split": _split,
     "tensordot": _tensordot,
+    "logsigmoid": lambda bound: ("log_sigmoid.default", {"self": bound["input"]}),
     "norm": _norm,
     "stft": _stft,
     "_softmax": _softmax,

@@ -127,3 +127,20 @@ def test_what_may_be_a_view_and_is_a_copy_is_written_into_alone():
     found = torch.export.export(Copies(), (x,)).run_decompositions().module()(x)
     for one, wanted in zip(found, Copies()(x), strict=True):
         assert one.equal(wanted)
+
+
+def test_the_logarithm_of_sigmoid_is_an_op_and_core_ops():
+    class Log(nn.Module):
+        def forward(self, x):
+            return nn.functional.logsigmoid(x)
+
+    x = torch.tensor([-200.0, -1.0, 0.0, 30.0])
+    program = torch.export.export(Log(), (x,))
+    assert "torch.ops.aten.log_sigmoid.default" in program.graph_module.code
+    core = program.run_decompositions()
+    assert not {"log_sigmoid", "_logsigmoid"} & {
+        n.target._opname for n in core.graph.nodes if n.op[:4] == "call"
+    }
+    torch.testing.assert_close(core.module()(x), Log()(x))
+    halves = torch.linspace(-9, 9, 400).to(torch.bfloat16)
+    assert torch.export.export(Log(), (halves,)).run_decompositions().module()(halves).equal(Log()(halves))
