@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import rushlight as torch
-from rushlight._engine.ops.table import Row
+from rushlight._engine.ops.table import ROWS, Row
 from rushlight._torch_dispatch import backward_ops
 from rushlight.export import overloads
 
@@ -29,8 +29,9 @@ class AtenCall(NamedTuple):
 
 def aten_call(row: Row, bound: dict[str, Any], writes: bool) -> AtenCall:
     """What PyTorch would call for a row's arguments."""
-    if not writes and row.name in _RENAMED:
-        found = _RENAMED[row.name](**bound)
+    renamed = _RENAMED.get(row.name + "_" * writes)
+    if renamed is not None:
+        found = renamed(**bound)
         if found is not None:
             name, args, kwargs, take = found
             return AtenCall(overloads.anyone(name), args, kwargs, take)
@@ -296,7 +297,16 @@ def _attention(
     )
 
 
+def _random_(input: Any, from_: Any, to: Any, generator: Any) -> Any:
+    given = {} if generator is None else {"generator": generator}
+    if to is not next(p.default for p in ROWS["random"].params if p.name == "to"):
+        return "random_.from", (input, from_ or 0, to), given, None
+    bounds = () if from_ is None else (from_,)
+    return "random_.to" if bounds else "random_.default", (input, *bounds), given, None
+
+
 _RENAMED: dict[str, Callable[..., Any]] = {
+    "random_": _random_,
     "_cat": lambda tensors, dim=0: ("cat.default", (list(tensors), *[dim] * (dim != 0)), {}, None),
     "_true_divide": lambda input, other: ("div.Tensor", (input, other), {}, None),
     "_softmax": _softmax("_softmax"),
@@ -480,7 +490,10 @@ def _passed(given: dict[str, Any]) -> dict[str, Any]:
 
 RUN: dict[str, Callable[..., Any]] = {
     **backward_ops.RUN,
-    **{name: _drawn(f"{name}_") for name in ("cauchy", "exponential", "geometric", "log_normal", "uniform")},
+    **{
+        name: _drawn(f"{name}_")
+        for name in ("cauchy", "exponential", "geometric", "log_normal", "random", "uniform")
+    },
     "normal_functional": _drawn("normal_"),
     "zero": lambda self: torch.zeros_like(self),
     "log_sigmoid_forward": _run_log_sigmoid,

@@ -252,6 +252,8 @@ def test_views_of_before_the_recording_are_taken_again_by_ops():
         lambda t: t.uniform_(2, 3),
         lambda t: t.bernoulli_(),
         lambda t: t.bernoulli_(p=0.25),
+        lambda t: t.random_(),
+        lambda t: t.random_(9),
         lambda t: t.geometric_(0.5),
         lambda t: t.zero_(),
     ],
