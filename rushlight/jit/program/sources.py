@@ -9,6 +9,7 @@ import ast
 import bisect
 import pickle
 import struct
+from itertools import accumulate
 from typing import Any
 
 from rushlight.jit.frontend import Place, Source
@@ -19,15 +20,23 @@ _FORMAT = "FORMAT_WITH_STRING_TABLE"
 class Span:
     """A place in a text, as a syntax tree's node tells it."""
 
-    def __init__(self, text: str, begin: int, end: int) -> None:
-        self.lineno, self.col_offset = _position(text, begin)
-        self.end_lineno, self.end_col_offset = _position(text, max(begin, end))
-        self.whole = begin == 0 and end == len(text)  # of a trace: the calls of Python, one a line
+    def __init__(self, text: _Text, begin: int, end: int) -> None:
+        self.lineno, self.col_offset = text.position(begin)
+        self.end_lineno, self.end_col_offset = text.position(max(begin, end))
+        self.whole = begin == 0 and end == text.length  # of a trace: the calls of Python, one a line
 
 
-def _position(text: str, offset: int) -> tuple[int, int]:
-    before = text[:offset]
-    return before.count("\n") + 1, offset - (before.rfind("\n") + 1)
+class _Text:
+    """A text that records point into, its lines counted once."""
+
+    def __init__(self, text: str, file: str, first: int) -> None:
+        self.source, self.length = Source(text, file, first), len(text)
+        self._starts = [0, *accumulate(len(line) + 1 for line in text.split("\n")[:-1])]
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """(line, column) of a character."""
+        line = bisect.bisect_right(self._starts, min(max(offset, 0), self.length))
+        return line, offset - self._starts[line - 1]
 
 
 class SavedSource(Source):
@@ -40,6 +49,7 @@ class SavedSource(Source):
             self._starts.append(self._starts[-1] + len(line) + 1)
         self._records = [] if records is None else _read(records)
         self._offsets = [record[0] for record in self._records]
+        self._texts: dict[tuple[str, str, int], _Text] = {}
 
     def place(self, node: Any) -> str:
         """Where a node was compiled from, if the archive says it; `written` is where it is in the archive."""
@@ -50,9 +60,12 @@ class SavedSource(Source):
         if found < 0 or not self._records[found][2]:
             return here
         _, text, file, first, begin, end = self._records[found]
-        span = Span(text, begin, end)
+        held = self._texts.get((text, file, first))
+        if held is None:
+            held = self._texts[text, file, first] = _Text(text, file, first)
+        span = Span(held, begin, end)
         place = Place(f"{file}:{first + span.lineno - 1}:{span.col_offset}" if file else ":0:0")
-        place.source, place.node, place.written = Source(text, file, first), span, here
+        place.source, place.node, place.written = held.source, span, here
         return place
 
     def raised(self, node: Any, function: str) -> str:
@@ -73,9 +86,12 @@ def _read(data: bytes) -> list[tuple[int, str, str, int, int, int]]:
         found = _Plain(data).load()
         if found[0] != _FORMAT:
             return []
-        texts, records = found[1], found[2]
+        texts, records, joined = found[1], found[2], dict[tuple[int, ...], str]()
+        for _, ((parts, _, _), _, _), _ in records:
+            if tuple(parts) not in joined:
+                joined[tuple(parts)] = "".join(texts[i] for i in parts)
         return [
-            (offset, "".join(texts[i] for i in parts), texts[file], first, begin, end)
+            (offset, joined[tuple(parts)], texts[file], first, begin, end)
             for offset, ((parts, file, first), begin, end), _ in records
         ]
     except (pickle.UnpicklingError, EOFError, ValueError, IndexError, TypeError, KeyError):
