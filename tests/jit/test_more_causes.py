@@ -240,3 +240,9 @@ def zip_of_both(x: int):
 def test_tuples_go_with_what_has_a_known_length():
     with pytest.raises(RuntimeError, match="does not have a statically determinable length"):
         torch.jit.script(zip_of_both)
+
+
+def test_programs_may_be_deeper_than_the_stack():
+    lines = "    x = torch.relu(x - 0.5) + 0.5\n" * 400
+    found = torch.jit.CompilationUnit(f"def f(x):\n{lines}    return x\n").f
+    assert found(torch.tensor([2.0, -1.0])).tolist() == [2.0, 0.5]

@@ -40,3 +40,9 @@ def test_a_trace_tells_the_calls():
     found = loaded(torch.jit.trace(torch.nn.Linear(2, 2), torch.ones(1, 2)))
     with pytest.raises(RuntimeError, match="original code"):
         found(torch.ones(1, 3))
+
+
+def test_the_places_of_one_function_have_one_text():
+    found = loaded(torch.jit.script(Views()))
+    places = [node.place for node in found._type.methods["forward"].block.nodes]
+    assert len({id(place.source) for place in places if getattr(place, "written", "")}) == 1

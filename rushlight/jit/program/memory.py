@@ -218,31 +218,39 @@ class _Living:
 
     def value(self, value: Value) -> None:
         """A value is read."""
-        if value in self.values:
-            return
-        self.values.add(value)
-        self.roots |= self.memory.of(value)
-        node = value.node
-        if node is None or node.kind == "prim::Param":
-            return
-        self.node(node)
-        if node.kind == "prim::If":
-            for inner in node.blocks:
-                self.value(inner.ending.inputs[node.outputs.index(value)])
+        self._reach([value])
 
     def node(self, node: Node) -> None:
         """A node runs, and all that it is in."""
-        if node in self.nodes:
-            return
-        self.nodes.add(node)
-        for value in (*node.inputs, *node.attrs.get("results", ())):
-            self.value(value)
+        self._reach([node])
+
+    def _reach(self, pending: list[Value | Node]) -> None:
+        """These, and all that they need; programs may be deeper than Python's stack."""
+        while pending:
+            found = pending.pop()
+            known: set[Any] = self.values if isinstance(found, Value) else self.nodes
+            if found not in known:
+                known.add(found)
+                pending += self._read(found) if isinstance(found, Value) else self._run(found)
+
+    def _read(self, value: Value) -> list[Value | Node]:
+        """What a value that is read needs."""
+        self.roots |= self.memory.of(value)
+        node = value.node
+        if node is None or node.kind == "prim::Param":
+            return []
+        if node.kind != "prim::If":
+            return [node]
+        number = node.outputs.index(value)
+        return [node, *(inner.ending.inputs[number] for inner in node.blocks)]
+
+    def _run(self, node: Node) -> list[Value | Node]:
+        """What a node that runs needs."""
+        needed: list[Value | Node] = [*node.inputs, *node.attrs.get("results", ())]
         if node.kind == "prim::Loop":
-            for value in node.blocks[0].ending.inputs:
-                self.value(value)
+            needed += node.blocks[0].ending.inputs
         around = self.inside.get(node.block) if node.block is not None else None
-        if around is not None:
-            self.node(around)
+        return needed if around is None else [*needed, around]
 
 
 def sweep(block: Block, attribute: Callable[[Node], Roots] | None = None) -> None:
