@@ -7,12 +7,12 @@ compiler. What they return is run from then on: there are no guards, later argum
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import rushlight as torch
+from rushlight._engine.core.callers import warn
 from rushlight._engine.core.pytree import flatten
 from rushlight._functorch import joint_graphs
 from rushlight._functorch.joint_graphs import Facts, Joint, seen
@@ -125,11 +125,10 @@ def _boxed(compiled: Any) -> Callable[[list[Any]], Any]:
         return compiled  # type: ignore[no-any-return]
 
     def run(args: list[Any]) -> Any:
-        warnings.warn(
+        warn(
             "Your compiler for AOTAutograd is returning a function that doesn't take boxed arguments. "
             "Please wrap it with functorch.compile.make_boxed_func or handle the boxed arguments yourself. "
             "See https://github.com/pytorch/pytorch/pull/83137#issuecomment-1211320670 for rationale.",
-            stacklevel=2,
         )
         return compiled(*args)
 

@@ -309,7 +309,8 @@ def _machine_plan(
     if kind == "add" and whole and lead and in_columns:
         matrix = (prod(a.shape[: n - lead]), prod(a.shape[n - lead :]))
         if matrix[1] == 1:
-            return _machine_plan(meaning, a.reshape(-1), (0,), False, compute)
+            line = _machine_plan(meaning, a.reshape(-1), (0,), False, compute)
+            return line and (lambda a: np.asarray(line(a.reshape(-1))).reshape(shape))
         sums = _column_sums(mapped, given, work, matrix)
         return lambda a: sums(a.reshape(matrix)).reshape(shape)
     order = tuple(sorted(range(n), key=lambda d: -a.strides[d]))
