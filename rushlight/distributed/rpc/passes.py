@@ -17,6 +17,7 @@ from typing import Any
 
 from rushlight._engine.autograd.engine import Stage, added, run
 from rushlight._engine.autograd.node import AccumulateGrad
+from rushlight._engine.tensors.geometry import strided
 from rushlight.distributed.communication.work import Future, collect_all
 from rushlight.distributed.rpc import state
 
@@ -34,6 +35,18 @@ def all_of(futures: list[Future]) -> Future:
 
     collect_all(futures).add_done_callback(done)
     return found
+
+
+def _own(gradient: Any, taken: set[int]) -> Any:
+    """A leaf's gradient, or a copy: of memory that another leaf's has taken, or whose elements share places."""
+    if gradient.layout is not strided:
+        return gradient
+    storage = gradient.untyped_storage()
+    place = storage.data_ptr()
+    if place in taken or storage.nbytes() < gradient.numel() * gradient.itemsize:
+        return gradient.clone()
+    taken.add(place)
+    return gradient
 
 
 class Part:
@@ -135,13 +148,14 @@ class Part:
         if roots:
             run(roots, self.keep, False, stage, accumulate=False)
         backward: dict[Any, dict[int, Any]] = {node: {} for node in ends if node in self.context.links}
+        taken: set[int] = set()
         for (node, number), gradient in stage.gradients.items():
             if node in later:
                 self._hold((node, number), gradient)
             elif node in backward:
                 backward[node][number] = gradient.detach().cpu()
             elif (leaf := getattr(node, "variable", None)) is not None:
-                self.context.add(leaf, gradient)
+                self.context.add(leaf, _own(gradient, taken))
         for node, found in backward.items():
             self._send(node, [found.get(number) for number in range(node.results())])
 

@@ -67,6 +67,15 @@ def hooks_see_sums():
         assert dist_autograd.get_gradients(context)[a].tolist() == [36, 36]
 
 
+def leaves_have_their_own():
+    with dist_autograd.context() as context:
+        a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+        dist_autograd.backward(context, [(a + b).sum()])
+        found = dist_autograd.get_gradients(context)
+        found[a][0] += 1
+        assert found[a].tolist() == [2, 1] and found[b].tolist() == [1, 1]
+
+
 def some_get_none():
     """A gradient that a function does not give; and a call whose result is not used."""
     with dist_autograd.context() as context:
@@ -93,7 +102,7 @@ def mistakes_are_told():
 
 rpc.init_rpc(f"w{rank}", rank=rank, world_size=2)
 if rank == 0:
-    for part in (many_layers, hooks_see_sums, some_get_none, mistakes_are_told):
+    for part in (many_layers, hooks_see_sums, leaves_have_their_own, some_get_none, mistakes_are_told):
         part()
 rpc.shutdown()
 print("ended in order", flush=True)
