@@ -38,7 +38,7 @@ def all_of(futures: list[Future]) -> Future:
 
 
 def _own(gradient: Any, taken: set[int]) -> Any:
-    """A leaf's gradient, or a copy: of memory that another leaf's has taken, or whose elements share places."""
+    """A leaf's gradient; a copy where another leaf's has that memory, or its elements share places."""
     if gradient.layout is not strided:
         return gradient
     storage = gradient.untyped_storage()
