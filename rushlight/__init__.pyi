@@ -42,6 +42,8 @@ from rushlight import _C as _C
 from rushlight import __config__ as __config__
 from rushlight import __future__ as __future__
 from rushlight.torch_version import __version__ as __version__
+from rushlight.amp.unscaling import _amp_foreach_non_finite_check_and_unscale_ as _amp_foreach_non_finite_check_and_unscale_
+from rushlight.amp.unscaling import _amp_update_scale_ as _amp_update_scale_
 from rushlight._engine.tensors.queries import _assert as _assert
 from rushlight.toplevel.checks import _assert_async as _assert_async
 from rushlight.toplevel.checks import _assert_scalar as _assert_scalar

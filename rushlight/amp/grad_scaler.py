@@ -14,9 +14,9 @@ from enum import Enum
 from typing import Any
 
 import rushlight as torch
-from rushlight import foreach
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.recording import replayed
+from rushlight.amp.unscaling import _amp_foreach_non_finite_check_and_unscale_
 from rushlight.optim.optimizer import Optimizer
 
 
@@ -127,8 +127,29 @@ class GradScaler:
             raise RuntimeError("unscale_() is being called after step().")
         inverse = factor.double().reciprocal().float()
         fused = any(group.get("fused") for group in optimizer.param_groups)
-        state["found_inf_per_device"] = _unscale(optimizer, inverse, allow_float16=fused)
+        found = torch.zeros((), device=factor.device)
+        state["found_inf_per_device"] = self._unscale_grads_(optimizer, inverse, found, fused)
         state["stage"] = OptState.UNSCALED
+
+    def _unscale_grads_(
+        self, optimizer: Optimizer, inv_scale: Any, found_inf: Any, allow_fp16: bool
+    ) -> dict[Any, Any]:
+        """Multiply the gradients by inv_scale; {device: 1 if any there was not finite}, found_inf on its own.
+
+        Classes that hold gradients in other places override it.
+        """
+        grads = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+        if not allow_fp16 and any(grad.dtype is torch.float16 for grad in grads):
+            raise ValueError("Attempting to unscale FP16 gradients.")
+        alike: dict[tuple[Any, Any], list[Any]] = defaultdict(list)  # by device and dtype
+        for grad in grads:
+            alike[grad.device, grad.dtype].append(grad._values() if grad.is_sparse else grad)
+        found: dict[Any, Any] = {}
+        for (where, _), held in alike.items():
+            if where not in found:
+                found[where] = found_inf.to(where, copy=True)
+            _amp_foreach_non_finite_check_and_unscale_(held, found[where], inv_scale.to(where))
+        return found
 
     @replayed
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
@@ -225,8 +246,8 @@ class GradScaler:
         self._growth_tracker.fill_(steps)
 
     def _check_inf_per_device(self, optimizer: Optimizer) -> dict[Any, Any]:
-        self._scaled_before("_check_inf_per_device")
-        found = _unscale(optimizer, torch.tensor(1.0), allow_float16=True)
+        scale = self._scaled_before("_check_inf_per_device")
+        found = self._unscale_grads_(optimizer, torch.tensor(1.0), torch.zeros((), device=scale.device), True)
         self._per_optimizer_states[id(optimizer)]["found_inf_per_device"] = found
         return found
 
@@ -314,27 +335,6 @@ class GradScaler:
                 _growth_tracker=None,
             )
         return state
-
-
-def _unscale(optimizer: Optimizer, inverse: Any, allow_float16: bool) -> dict[Any, Any]:
-    """Multiply the gradients by `inverse`; {device: 1.0 if any was not finite, else 0.0}."""
-    grads = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
-    if not allow_float16 and any(grad.dtype is torch.float16 for grad in grads):
-        raise ValueError("Attempting to unscale FP16 gradients.")
-    alike: dict[tuple[Any, Any], list[Any]] = defaultdict(list)  # by device and dtype
-    for grad in grads:
-        held = grad._values() if grad.is_sparse else grad
-        if held.numel():
-            alike[held.device, held.dtype].append(held)
-    found: dict[Any, Any] = {}
-    with torch.no_grad():
-        for (where, _), held in alike.items():
-            bad = torch.stack(list(foreach.norm(held, torch.inf))).isfinite().all().logical_not().float()
-            found[where] = torch.maximum(found[where], bad) if where in found else bad
-            foreach.mul_(held, inverse.to(where))
-    for where in {grad.device for grad in grads} - found.keys():  # where all are empty
-        found[where] = torch.zeros((), device=where)
-    return found
 
 
 def older(device: str, module: str) -> type[GradScaler]:

@@ -415,12 +415,12 @@ def added(held: Tensor, grad: Tensor) -> Tensor:
 
 
 def _accumulate(node: AccumulateGrad, grad: Tensor, create: bool) -> None:
-    leaf = node.variable
+    leaf = node._leaf()
     if leaf is None:
         return
     if grad.dtype is not leaf.dtype:
         grad = grad.to(leaf.dtype)
-    held = leaf.grad
+    held = getattr(leaf, "_grad", None) if leaf.__class__.grad is Gradient.grad else leaf.grad
     if held is None:
         # A gradient that nobody else holds becomes the leaf's own; others are copied, as are all that can be
         # differentiated again: a write to the leaf's must not reach another's.

@@ -491,10 +491,10 @@ def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: Any = cont
     if max(need, *strides, 0) >= 2**63:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)}")
     if flat.size < need + offset * a.itemsize:
-        if storage(self).foreign:
+        if storage(self).foreign or storage(self).exposed:
             raise RuntimeError(
-                "Trying to resize storage that is not resizable: it belongs to a NumPy "
-                "array; clone() the tensor first"
+                "Trying to resize storage that is not resizable: a NumPy array sees it; "
+                "clone() the tensor first"
             )
         if self._kind.backend is None:
             grown = np.empty(need + offset * a.itemsize, np.uint8)

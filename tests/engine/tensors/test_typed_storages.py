@@ -96,3 +96,24 @@ def test_tensors_of_storages_share_their_bytes():
 def test_addresses_on_meta_begin_at_0():
     zeros = torch.zeros(2, 2, device="meta")
     assert (zeros.data_ptr(), zeros.untyped_storage().data_ptr(), zeros[1].data_ptr()) == (0, 0, 8)
+
+
+def test_a_storage_is_one_object_as_long_as_somebody_holds_it_and_keeps_its_attributes():
+    x = torch.randn(4)
+    s = x.untyped_storage()
+    s.note = note = [1]
+    assert x[1:].untyped_storage() is s and x.detach().untyped_storage() is s
+    del s
+    assert x.untyped_storage().note is note
+    made = torch.UntypedStorage(16)
+    assert torch.empty(0).set_(made).untyped_storage() is made
+
+
+def test_memory_that_an_array_sees_is_not_resizable():
+    x = torch.randn(5)
+    assert x.untyped_storage().resizable()
+    x.numpy()
+    assert not x.untyped_storage().resizable()
+    with pytest.raises(RuntimeError, match="Trying to resize storage that is not resizable"):
+        x.resize_(100)
+    assert x.resize_(3).shape == (3,)

@@ -223,20 +223,18 @@ def _flatten(node: Any, found: Any) -> list[Any]:
     params, saved = node.rules.tensor_params, node.saved
     if found.__class__ is not tuple:
         found = (found,)
-    if node.rules.lists and len(params) == 1 and not (len(found) == 1 and isinstance(found[0], list)):
+    if not node.rules.lists:
+        return [
+            g if g is None or of is None or g._kind is of else fit(g, None, of)
+            for g, of in zip(found, saved._kinds, strict=False)
+        ]
+    if len(params) == 1 and not (len(found) == 1 and isinstance(found[0], list)):
         found = (list(found),)
     flat: list[Any] = []
     for p, g, shape, of in zip(params, found, saved._shapes, saved._kinds, strict=False):
         if p.is_list:
             flat.extend(g if g is not None else [None] * len(shape))
         else:
-            flat.append(g if g is None else _fitted(g, of))
-    if node.rules.lists:
-        flat.extend([None] * (len(node.next) - len(flat)))
+            flat.append(g if g is None or of is None or g._kind is of else fit(g, None, of))
+    flat.extend([None] * (len(node.next) - len(flat)))
     return flat
-
-
-def _fitted(g: Tensor, of: Any) -> Tensor:
-    if of is None or g._kind is of:
-        return g
-    return fit(g, None, of)

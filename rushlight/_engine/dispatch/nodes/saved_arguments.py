@@ -85,12 +85,16 @@ class Saved:
         """Whether the gradient of this argument (of this item of it) is wanted: in this run, if that is for
         some inputs alone.
         """
-        start, useful = 0, LOCAL.useful
-        for p, shape in zip(self._node.rules.tensor_params, self._shapes, strict=True):
+        node, useful = self._node, LOCAL.useful
+        if not node.rules.lists:
+            edge = node.next[node.rules.places[name]]
+            return edge is not None and (useful is None or edge[0] in useful)
+        start = 0
+        for p, shape in zip(node.rules.tensor_params, self._shapes, strict=True):
             count = len(shape or ()) if p.is_list else 1
             if p.name == name:
                 first, last = (start, start + count) if item is None else (start + item, start + item + 1)
-                edges = self._node.next[first:last]
+                edges = node.next[first:last]
                 if useful is None:
                     return any([e is not None for e in edges])
                 return any([e is not None and e[0] in useful for e in edges])

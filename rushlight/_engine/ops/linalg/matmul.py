@@ -145,11 +145,15 @@ def sum_of_outers(input, other) -> str:
 
 
 @sum_of_outers.kernel
-def sum_of_outers_kernel(a: Array, b: Array) -> Array:
-    if a.ndim != 2:
-        rows = math.prod(a.shape[:-1])
-        a, b = a.reshape(rows, a.shape[-1]), b.reshape(rows, b.shape[-1])
-    return product(a.T, b)
+@resolved
+def sum_of_outers_kernel(a: Array, b: Array) -> ArrayFunction:
+    if a.ndim == 2:
+        multiply = product_function(a.T, b)
+        return lambda a, b: multiply(a.T, b)
+    rows = math.prod(a.shape[:-1])
+    left, right = (rows, a.shape[-1]), (rows, b.shape[-1])
+    multiply = product_function(a.reshape(left).T, b.reshape(right))
+    return lambda a, b: multiply(a.reshape(left).T, b.reshape(right))
 
 
 @contract(out=True)

@@ -24,6 +24,8 @@ class Storage:
     pinned: it is page-locked, for copies to and from CUDA devices.
     views: weak references to tensors that autograd must know of when the memory is written to;
     dead ones are dropped when there are `prune_at`.
+    handle: a weak reference to the UntypedStorage by which a program knows it; attributes: what that one has
+    besides, which is as long as the memory.
     """
 
     __slots__ = (
@@ -36,6 +38,8 @@ class Storage:
         "pinned",
         "views",
         "prune_at",
+        "handle",
+        "attributes",
         "__weakref__",
     )
 
@@ -47,6 +51,8 @@ class Storage:
         self.inference = self.exposed = self.pinned = False
         self.views: list[Any] | None = None
         self.prune_at = 64
+        self.handle: Any = None
+        self.attributes: dict[str, Any] | None = None
 
     def apart(self, version: int) -> Storage:
         """The same memory with a version counter of its own: writes there are not seen here."""

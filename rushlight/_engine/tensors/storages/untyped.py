@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -27,6 +28,7 @@ class UntypedStorage:
     """
 
     __module__ = f"{package()}.storage"
+    __slots__ = ("_shared", "_view", "device", "__dict__", "__weakref__")
 
     def __init__(self, size: Any = 0, *, device: Any = "cpu") -> None:
         where = kind(uint8, as_device(device)).device
@@ -40,11 +42,25 @@ class UntypedStorage:
     def _hold(self, flat: np.ndarray[Any, Any]) -> None:
         self._shared, self._view, self.device = Storage(), flat, flat.device.where if is_away(flat) else CPU
         self._shared._bytes = flat
+        self._known()
+
+    def _known(self) -> None:
+        """Who asks for the storage of this memory gets this object, with what a program gave it."""
+        if self._shared.attributes is None:
+            self._shared.attributes = self.__dict__
+        else:
+            self.__dict__ = self._shared.attributes
+        self._shared.handle = ref(self)
 
     @classmethod
     def _of(cls, t: Tensor) -> UntypedStorage:
+        memory = storage(t)
+        found: UntypedStorage | None = memory.handle and memory.handle()
+        if found is not None:
+            return found
         made: UntypedStorage = object.__new__(cls)
-        made._shared, made._view, made.device = storage(t), t._memory, t._kind.device
+        made._shared, made._view, made.device = memory, t._memory, t._kind.device
+        made._known()
         return made
 
     @classmethod
@@ -206,6 +222,7 @@ class UntypedStorage:
             found = memo[id(self._shared)] = UntypedStorage._over(self._bytes().copy())._shared
         made: UntypedStorage = object.__new__(type(self))
         made._shared, made._view, made.device = found, found._bytes, CPU  # type: ignore[assignment]
+        made._known()
         return made
 
     def clone(self) -> UntypedStorage:
@@ -271,8 +288,8 @@ class UntypedStorage:
         return list(self._bytes().tolist())
 
     def resizable(self) -> bool:
-        """Whether its bytes may become more or fewer."""
-        return True
+        """Whether its bytes may become more or fewer: not where a NumPy array sees them."""
+        return not (self._shared.foreign or self._shared.exposed)
 
     def get_device(self) -> int:
         """The number of the GPU; -1 where it is in the CPU's memory."""

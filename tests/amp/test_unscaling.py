@@ -1,0 +1,42 @@
+"""The steps of a GradScaler as ops."""
+
+import pytest
+
+import rushlight as torch
+
+
+def test_gradients_are_multiplied_and_looked_at():
+    found, factor = torch.zeros(1), torch.tensor([0.25])
+    grads = [torch.full((2, 2), 4.0), torch.full((3,), 8.0, dtype=torch.float64), torch.empty(0)]
+    torch._amp_foreach_non_finite_check_and_unscale_(grads, found, factor)
+    assert found.item() == 0 and [g.sum().item() for g in grads] == [4.0, 6.0, 0.0]
+    torch._amp_foreach_non_finite_check_and_unscale_([torch.tensor([1.0, float("nan")])], found, factor)
+    assert found.item() == 1
+    with pytest.raises(RuntimeError, match="found_inf must be a 1-element tensor"):
+        torch._amp_foreach_non_finite_check_and_unscale_(grads, torch.zeros(2), factor)
+
+
+@pytest.mark.parametrize(
+    ("value", "bad", "wanted", "steps"), [(4.0, 0, 8.0, 0), (4.0, 1, 2.0, 0), (3e38, 0, 3e38, 0)]
+)
+def test_the_factor_adapts(value, bad, wanted, steps):
+    scale, tracker = torch.tensor([value]), torch.tensor([1], dtype=torch.int32)
+    found = torch._amp_update_scale_(scale, tracker, torch.tensor([float(bad)]), 2.0, 0.5, 2)
+    assert found is scale
+    torch.testing.assert_close(scale, torch.tensor([wanted]))
+    assert tracker.item() == steps
+
+
+def test_a_scaler_may_hold_its_gradients_elsewhere():
+    asked = []
+
+    class Scaler(torch.amp.GradScaler):
+        def _unscale_grads_(self, optimizer, inv_scale, found_inf, allow_fp16):
+            asked.append(allow_fp16)
+            return super()._unscale_grads_(optimizer, inv_scale, found_inf, allow_fp16)
+
+    p = torch.nn.Parameter(torch.ones(2))
+    scaler, optimizer = Scaler("cpu", init_scale=2.0), torch.optim.SGD([p], 0.5)
+    scaler.scale(p.sum()).backward()
+    scaler.step(optimizer)
+    assert asked == [False] and p.tolist() == [0.5, 0.5]
