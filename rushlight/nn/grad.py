@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import rushlight as torch
@@ -34,85 +34,43 @@ def _gradient(name: str, of: int, given: tuple[Any, Any], grad_output: Tensor, *
     return found
 
 
-def conv1d_input(
-    input_size: Sequence[int],
-    weight: Tensor,
-    grad_output: Tensor,
-    stride: Sizes = 1,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    groups: int = 1,
-) -> Tensor:
-    """The gradient of conv1d's input, of which the size is given, from that of its result."""
-    options = stride, padding, dilation, groups
-    return _gradient("conv1d", 0, (input_size, weight), grad_output, *options)
+def _of_input(name: str) -> Callable[..., Tensor]:
+    def gradient(
+        input_size: Sequence[int],
+        weight: Tensor,
+        grad_output: Tensor,
+        stride: Sizes = 1,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        return _gradient(name, 0, (input_size, weight), grad_output, stride, padding, dilation, groups)
+
+    return _named(gradient, name, "input")
 
 
-def conv1d_weight(
-    input: Tensor,
-    weight_size: Sequence[int],
-    grad_output: Tensor,
-    stride: Sizes = 1,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    groups: int = 1,
-) -> Tensor:
-    """The gradient of conv1d's weight, of which the size is given, from that of its result."""
-    options = stride, padding, dilation, groups
-    return _gradient("conv1d", 1, (input, weight_size), grad_output, *options)
+def _of_weight(name: str) -> Callable[..., Tensor]:
+    def gradient(
+        input: Tensor,
+        weight_size: Sequence[int],
+        grad_output: Tensor,
+        stride: Sizes = 1,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        return _gradient(name, 1, (input, weight_size), grad_output, stride, padding, dilation, groups)
+
+    return _named(gradient, name, "weight")
 
 
-def conv2d_input(
-    input_size: Sequence[int],
-    weight: Tensor,
-    grad_output: Tensor,
-    stride: Sizes = 1,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    groups: int = 1,
-) -> Tensor:
-    """The gradient of conv2d's input, of which the size is given, from that of its result."""
-    options = stride, padding, dilation, groups
-    return _gradient("conv2d", 0, (input_size, weight), grad_output, *options)
+def _named(gradient: Callable[..., Tensor], name: str, what: str) -> Callable[..., Tensor]:
+    gradient.__name__ = gradient.__qualname__ = f"{name}_{what}"
+    gradient.__doc__ = (
+        f"The gradient of {name}'s {what}, of which the size is given, from that of its result."
+    )
+    return gradient
 
 
-def conv2d_weight(
-    input: Tensor,
-    weight_size: Sequence[int],
-    grad_output: Tensor,
-    stride: Sizes = 1,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    groups: int = 1,
-) -> Tensor:
-    """The gradient of conv2d's weight, of which the size is given, from that of its result."""
-    options = stride, padding, dilation, groups
-    return _gradient("conv2d", 1, (input, weight_size), grad_output, *options)
-
-
-def conv3d_input(
-    input_size: Sequence[int],
-    weight: Tensor,
-    grad_output: Tensor,
-    stride: Sizes = 1,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    groups: int = 1,
-) -> Tensor:
-    """The gradient of conv3d's input, of which the size is given, from that of its result."""
-    options = stride, padding, dilation, groups
-    return _gradient("conv3d", 0, (input_size, weight), grad_output, *options)
-
-
-def conv3d_weight(
-    input: Tensor,
-    weight_size: Sequence[int],
-    grad_output: Tensor,
-    stride: Sizes = 1,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    groups: int = 1,
-) -> Tensor:
-    """The gradient of conv3d's weight, of which the size is given, from that of its result."""
-    options = stride, padding, dilation, groups
-    return _gradient("conv3d", 1, (input, weight_size), grad_output, *options)
+conv1d_input, conv2d_input, conv3d_input = map(_of_input, ("conv1d", "conv2d", "conv3d"))
+conv1d_weight, conv2d_weight, conv3d_weight = map(_of_weight, ("conv1d", "conv2d", "conv3d"))

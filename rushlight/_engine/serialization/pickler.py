@@ -39,7 +39,7 @@ def dump(obj: Any, identify: Callable[[], Identify], pickle_module: Any = pickle
         if pickle_module is not pickle:
             return data  # a pickler of the user's: its files then carry Rushlight's names
     buffer = io.BytesIO()
-    pickler = _ExactPickler(buffer, protocol)
+    pickler = ExactPickler(buffer, protocol)
     pickler.identify = identify()
     pickler.dump(obj)
     return buffer.getvalue()
@@ -98,35 +98,43 @@ def _torch_global(match: re.Match[bytes]) -> bytes:
 _PythonPickler: Any = pickle._Pickler
 
 
-class _ExactPickler(_PythonPickler):  # type: ignore[misc]
+class ExactPickler(_PythonPickler):  # type: ignore[misc]
     """Python's own pickler in Python, which lets us write a global's module ourselves."""
 
     identify: Identify
     dispatch = dict(_PythonPickler.dispatch)
 
     def persistent_id(self, value: Any) -> Any:
+        """What is not in the pickle itself."""
         return self.identify(value)
 
     def reducer_override(self, value: Any) -> Any:
+        """Tensors in PyTorch's form."""
         form = torch_form(value)
         return NotImplemented if form is None else form
 
     def save_global(self, value: Any, name: str | None = None) -> None:
+        """A name, in the module that PyTorch has it in."""
         name = name or getattr(value, "__qualname__", value.__name__)
         module = pickle.whichmodule(value, name)  # type: ignore[attr-defined]
         renamed = torch_module(module, name)
         if renamed == module:
             super().save_global(value, name)
-        elif self.proto >= 4:
-            self.save(renamed)
+        else:
+            self.write_global(value, renamed, name)
+
+    def write_global(self, value: Any, module: str, name: str) -> None:
+        """A name of a module, as they are said."""
+        if self.proto >= 4:
+            self.save(module)
             self.save(name)
             self.write(pickle.STACK_GLOBAL)
-            self.memoize(value)
         else:
-            self.write(f"c{renamed}\n{name}\n".encode())
-            self.memoize(value)
+            self.write(f"c{module}\n{name}\n".encode())
+        self.memoize(value)
 
     def save_type(self, value: Any) -> Any:
+        """A class; None's and its like have no name."""
         if value in (type(None), type(NotImplemented), type(...)):
             return super().save_type(value)
         return self.save_global(value)
