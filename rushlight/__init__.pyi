@@ -61,6 +61,7 @@ from rushlight.ao.quantized_tensors import _choose_qparams_per_tensor as _choose
 from rushlight.sparse.unchecked import _convert_indices_from_coo_to_csr as _convert_indices_from_coo_to_csr
 from rushlight.sparse.unchecked import _convert_indices_from_csr_to_coo as _convert_indices_from_csr_to_coo
 from rushlight.toplevel.functions import _convolution as _convolution
+from rushlight import _decomp as _decomp
 from rushlight.distributions.families.implicit import _dirichlet_grad as _dirichlet_grad
 from rushlight._dynamo.api import _disable_dynamo as _disable_dynamo
 from rushlight import _dynamo as _dynamo
@@ -77,6 +78,7 @@ from rushlight.toplevel.functions import _is_all_true as _is_all_true
 from rushlight.toplevel.functions import _is_any_true as _is_any_true
 from rushlight import _jit_internal as _jit_internal
 from rushlight.toplevel.functions import _log_softmax as _log_softmax
+from rushlight import _logging as _logging
 from rushlight.ao.quantized_tensors import _make_per_channel_quantized_tensor as _make_per_channel_quantized_tensor
 from rushlight.ao.quantized_tensors import _make_per_tensor_quantized_tensor as _make_per_tensor_quantized_tensor
 from rushlight._C import _nnpack_available as _nnpack_available
@@ -324,6 +326,7 @@ from rushlight import testing as testing
 from rushlight.toplevel.functions import threshold as threshold
 from rushlight.toplevel.functions import threshold_ as threshold_
 from rushlight._engine.tensors.construction.interop import to_dlpack as to_dlpack
+from rushlight import torch_version as torch_version
 from rushlight.toplevel.functions import triplet_margin_loss as triplet_margin_loss
 from rushlight._engine.tensors.queries import typename as typename
 from rushlight import types as types

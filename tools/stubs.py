@@ -371,7 +371,11 @@ def member_modules() -> Iterator[tuple[Path, str]]:
 def packages() -> list[str]:
     """The packages whose names are found at first mention."""
     named = {line[0] for line in lazy._LINES} - {"rushlight", "rushlight.distributions.modules"}
-    return sorted(path for path in named if hasattr(import_module(path), "__path__"))
+    return sorted(
+        path
+        for path in named
+        if hasattr(found := import_module(path), "__path__") and isinstance(found, lazy.LazyPackage)
+    )
 
 
 _BACKENDS = ("cudnn", "mkl", "mkldnn", "mps", "openmp")

@@ -2,6 +2,7 @@
 """torch.compiler: what a program says to compile(), or asks it, beside calling it."""
 
 from rushlight.compiler._cache import CacheInfo as CacheInfo
+from rushlight.compiler import _cache as _cache
 from rushlight._dynamo.api import allow_in_graph as allow_in_graph
 from rushlight._dynamo.api import assume_constant_result as assume_constant_result
 from rushlight._dynamo.api import compile as compile

@@ -121,6 +121,7 @@ from rushlight.distributed.communication.collectives import reduce_scatter as re
 from rushlight.distributed.communication.collectives import reduce_scatter_single as reduce_scatter_single
 from rushlight.distributed.communication.collectives import reduce_scatter_tensor as reduce_scatter_tensor
 from rushlight.distributed.rendezvous import register_rendezvous_handler as register_rendezvous_handler
+from rushlight.distributed import remote_device as remote_device
 from rushlight.distributed.rendezvous import rendezvous as rendezvous
 from rushlight.distributed import rpc as rpc
 from rushlight.distributed import run as run

@@ -18,6 +18,7 @@ from rushlight.export.symbols import ShapesCollection as ShapesCollection
 from rushlight.export.unflattening import UnflattenedModule as UnflattenedModule
 from rushlight.export import _tree_utils as _tree_utils
 from rushlight.export import _unlift as _unlift
+from rushlight.export import decomp_utils as decomp_utils
 from rushlight.export.program import default_decompositions as default_decompositions
 from rushlight.export.symbols import dims as dims
 from rushlight.export.tracing import draft_export as draft_export

@@ -19,6 +19,7 @@ from rushlight.optim.sgd import SGD as SGD
 from rushlight.optim.sparse_adam import SparseAdam as SparseAdam
 from rushlight.optim import _adafactor as _adafactor
 from rushlight.optim import _muon as _muon
+from rushlight.optim import _stateless as _stateless
 from rushlight.optim import adadelta as adadelta
 from rushlight.optim import adagrad as adagrad
 from rushlight.optim import adam as adam

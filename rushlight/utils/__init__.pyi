@@ -1,6 +1,8 @@
 # Written by `python tools/stubs.py`.
 """Tools around tensors, modules and data (torch.utils). Sub-packages load at first mention."""
 
+from rushlight.utils import _contextlib as _contextlib
+from rushlight.utils import _import_utils as _import_utils
 from rushlight.utils import _mode_utils as _mode_utils
 from rushlight.utils import _python_dispatch as _python_dispatch
 from rushlight.utils import _pytree as _pytree

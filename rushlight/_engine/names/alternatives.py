@@ -15,6 +15,7 @@ from opcode import opmap
 from typing import Any
 
 from rushlight._engine.core.callers import asked_by_hasattr
+from rushlight._engine.lazy import homes as homes_of
 
 _IMPORT_FROM = opmap["IMPORT_FROM"]
 with open(os.path.join(os.path.dirname(__file__), "alternatives.tsv"), encoding="utf-8") as _file:
@@ -106,24 +107,6 @@ def present(space: Any, name: str) -> Any:
     return None if nowhere is not None and nowhere.is_absent(found) else found
 
 
-# Modules that `import torch` has loaded in PyTorch, so that programs name them without importing them;
-# homes.tsv has the others.
-_BOUND = {
-    "torch": "_decomp _logging torch_version",
-    "torch._logging": "_internal",
-    "torch.ao.nn.intrinsic": "qat quantized",
-    "torch.ao.nn.qat": "dynamic",
-    "torch.compiler": "_cache",
-    "torch.export": "decomp_utils",
-    "torch.fx.experimental": "const_fold proxy_tensor",
-    "torch.masked.maskedtensor": "binary creation reductions unary",
-    "torch.nn.utils": "_named_member_accessor",
-    "torch.optim": "_stateless",
-    "torch.testing": "_internal",
-    "torch.testing._internal": "common_dtype logging_tensor",
-    "torch.utils": "_contextlib _import_utils",
-    "torch.utils.data.datapipes": "_decorator",
-}
 # Python's own modules, which PyTorch's files import and programs reach through them: `torch.os.path`.
 _PYTHONS = {
     "torch": "builtins ctypes functools glob importlib inspect math os platform textwrap threading warnings",
@@ -145,7 +128,7 @@ def attribute(module: str, name: str) -> Any:
         raise AttributeError(f"module {torch_name(module)!r} has no attribute {name!r}")
     if name in _PYTHONS.get(torch_name(module), "").split():
         return import_module(name)
-    if name in _BOUND.get(torch_name(module), "").split():
+    if homes_of(module).get(name) == ".":  # of a package whose other names are its own
         return import_module(f"{module}.{name}")
     others = [other for other, ours in _HOMES.items() if f"rushlight.{ours}".rstrip(".") == module]
     ways = [f"{other}.{name}" for other in others]

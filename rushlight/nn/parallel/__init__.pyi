@@ -3,6 +3,7 @@
 
 from rushlight.nn.parallel.data_parallel import DataParallel as DataParallel
 from rushlight.nn.parallel.distributed import DistributedDataParallel as DistributedDataParallel
+from rushlight.nn.parallel import _functions as _functions
 from rushlight.nn.parallel import comm as comm
 from rushlight.nn.parallel.data_parallel import data_parallel as data_parallel
 from rushlight.nn.parallel import distributed as distributed

@@ -1,6 +1,7 @@
 # Written by `python tools/stubs.py`.
 """Tools around parameters, gradients and modules (torch.nn.utils)."""
 
+from rushlight.nn.utils import _named_member_accessor as _named_member_accessor
 from rushlight.nn.utils import clip_grad as clip_grad
 from rushlight.nn.utils.clip_grad import clip_grad_norm as clip_grad_norm
 from rushlight.nn.utils.clip_grad import clip_grad_norm_ as clip_grad_norm_
