@@ -63,17 +63,25 @@ def _reflected(row: Row, name: str) -> Callable[..., Any]:
                 f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a "
                 f"'{type(self).__name__}' object; its first operand must be a Tensor"
             )
-        other = operand(other)
+        given, other = other, operand(other)
+        if name == "__rtruediv__":
+            return self.__rdiv__(other) if other is not None else _divided(given, self)
         if other is None:
             return NotImplemented
-        if name == "__rtruediv__":
-            return self.__rdiv__(other)
         if swap:
             return call(self, other)
         return call(other.item() if isinstance(other, np.generic) else other, self)
 
     operator.__name__ = name
     return operator
+
+
+def _divided(other: Any, tensor: Any) -> Any:
+    """other / tensor of what is no operand, but may multiply a tensor itself."""
+    try:
+        return tensor.__rdiv__(other)
+    except TypeError:
+        return NotImplemented
 
 
 def _in_place(row: Row, name: str) -> Callable[..., Any]:
