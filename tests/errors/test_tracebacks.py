@@ -167,6 +167,16 @@ def test_scripts_and_workers(tmp_path):
     assert {Path(path).name for path in ours if path.startswith(str(ROOT))} <= {"worker.py", "fetch.py"}
 
 
+@pytest.fixture
+def warns_always():
+    """Warnings that PyTorch gives once in a process come, whatever has run before."""
+    before = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    yield
+    torch.set_warn_always(before)
+
+
+@pytest.mark.usefixtures("warns_always")
 def test_warnings_name_the_users_line():
     model = nn.Linear(1, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
