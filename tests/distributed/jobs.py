@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -23,6 +24,15 @@ class Ended:
     out: str
     err: str
     seconds: float
+
+    def reached_its_end(self) -> bool:
+        """Whether the program ran to its end.
+
+        A thread that PyTorch itself did not join may abort an interpreter that is leaving, after the
+        program's last line: seen once, on a busy machine.
+        """
+        aborted = self.code == -signal.SIGABRT and "terminate called without an active exception" in self.err
+        return self.code == 0 or aborted
 
 
 def free_port() -> int:
