@@ -21,6 +21,7 @@ from rushlight._engine.core.recording import constant
 from rushlight._engine.derive import vjp
 from rushlight._engine.dispatch import arguments, interpreters, node_names, out_arguments, overrides
 from rushlight._engine.dispatch.generated_code import MAKING, compile_function, made
+from rushlight._engine.dispatch.nodes.written_results import to_be_recorded
 from rushlight._engine.dispatch.number_operands import NUMBERS, scalar
 from rushlight._engine.dispatch.runners.formulas import Formula
 from rushlight._engine.ops import signature
@@ -94,8 +95,8 @@ def {name}({sig}):
 """
 # A plan for operands of these classes: x1 is the array of the tensor or number v1.
 _PLAN = """
-def make(formula, compiled_by_kinds, check):
-    record = formula.record
+def make(formula, general, check):
+    record, compiled_by_kinds = formula.record, formula.compiled_by_kinds
     def plan({given}):
         {check}
         {arrays}
@@ -142,27 +143,33 @@ def make(compiled_by_kinds, check):
         return True
     return plan
 """
-# The same that writes into the first; whatever may not be written to so simply goes by `formula`, the general
-# way.
+# The same that writes into the first; whatever may not be written to so simply goes the general way.
 _PLAN_IN_PLACE = """
-def make(formula, compiled_by_kinds, check):
+def make(formula, general, check):
+    compiled_by_kinds = formula.compiled_by_kinds
     def plan({given}):
         {check}
         {arrays}
         compiled = compiled_by_kinds.get(({key},))
         s = v0._storage
         if compiled is None or compiled.result_kind is not v0._kind or compiled.result_kind.off_cpu:
-            return formula({given})
-        if 0 in x0.strides or (LOCAL.enabled and ({tracked} or LOCAL.transforms)):
-            return formula({given})
-        if s is not None and (s.inference{apart}):
-            return formula({given})
+            return general({given})
+        if 0 in x0.strides or (s is not None and (s.inference{apart})):
+            return general({given})
         {scalars}
+        values = None
+        if LOCAL.enabled and ({tracked} or LOCAL.transforms):
+            values = to_be_recorded(formula, compiled, ({values},))
+            if values is None:
+                return general({given})
         try:
             compiled.fn({operands}, out=x0) if x0.size < BIG else compiled.large({operands}, out=x0)
         except ValueError:
-            return formula({given})
+            return general({given})
         (storage(v0) if s is None else s).version += 1
+        if values is not None:
+            formula.record(compiled, v0, values)
+            v0._output_nr = 0
         return v0
     return plan
 """
@@ -190,6 +197,7 @@ SCOPE: dict[str, Any] = {
     "scalar": scalar,
     "compute": Formula.compute,
     "storage": storage,
+    "to_be_recorded": to_be_recorded,
 }
 
 
@@ -274,14 +282,29 @@ class _Learner:
     def learn(self, key: Any, values: tuple[Any, ...], found: Any) -> Any:
         """Make the plan of a call that gave `found`."""
         known = self.formula(values)
-        if known is None or (self.in_place and known[1][0] not in interpreters.PLAIN):
+        if known is None:
+            self.write(key, values)
+            return found
+        if self.in_place and known[1][0] not in interpreters.PLAIN:
             return found
         formula, classes = known
         make = _maker(classes, bool(self.checks), self.in_place)
-        self.plans[key] = make(
-            self.run_general if self.in_place else formula, formula.compiled_by_kinds, self.check
-        )
+        self.plans[key] = make(formula, self.run_general, self.check)
         return found
+
+    def write(self, key: Any, values: tuple[Any, ...]) -> None:
+        """The plan of a call with inplace=True: the variant that writes into its input."""
+        if "inplace" not in self.order or values[self.order.index("inplace")] is not True:
+            return
+        from rushlight._engine.dispatch.runners import in_place  # it imports this file
+
+        names = [n for n in self.order if n != "inplace"]
+        at, written = self.order.index("inplace"), in_place.build(self.row)
+
+        def plan(*values: Any) -> Any:
+            return written(**dict(zip(names, values[:at] + values[at + 1 :], strict=True)))
+
+        self.plans[key] = plan
 
     def learn_out(self, key: Any, values: tuple[Any, ...], found: Any) -> Any:
         """The same with out=."""
