@@ -63,7 +63,10 @@ def resnet(torch: Any, last: bool) -> Made:
     class Block(nn.Module):  # type: ignore[misc]
         def __init__(self, a: int, b: int, stride: int) -> None:
             super().__init__()
-            self.one, self.two = nn.Conv2d(a, b, 3, stride, 1, bias=False), nn.Conv2d(b, b, 3, 1, 1, bias=False)
+            self.one, self.two = (
+                nn.Conv2d(a, b, 3, stride, 1, bias=False),
+                nn.Conv2d(b, b, 3, 1, 1, bias=False),
+            )
             self.norm, self.norm2 = nn.BatchNorm2d(b), nn.BatchNorm2d(b)
             plain = a == b and stride == 1
             short = nn.Sequential(nn.Conv2d(a, b, 1, stride, bias=False), nn.BatchNorm2d(b))

@@ -74,3 +74,44 @@ def test_an_in_place_op_holds_its_result_once() -> None:
     torch.relu_(part[1:3])
     part.sum().backward()
     assert x.grad.tolist() == [1.0, *(x[1:3] > 0).float().tolist(), 1.0]
+
+
+def _chain(x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor | None]]:
+    """A value after many tracked writes into it, and the gradients."""
+    x.grad = w.grad = None
+    y = x * 2
+    y.mul_(w).mul_(y).add_(w, alpha=2).add_(1)
+    y = torch.nn.functional.relu(y, inplace=True) / 3
+    y.sigmoid_().sum().backward()
+    return y, [x.grad, w.grad]
+
+
+def test_later_tracked_writes_are_like_the_first() -> None:
+    x, w = (torch.randn(4, 5, requires_grad=True) for _ in "xw")
+    y, (first, second) = _chain(x, w)
+    of = torch.relu((x * 2 * w) ** 2 + 2 * w + 1).div(3).sigmoid()
+    torch.testing.assert_close(y, of)
+    torch.testing.assert_close(torch.autograd.grad(of.sum(), (x, w)), (first, second))
+    for _ in range(3):
+        again, grads = _chain(x, w)
+        assert torch.equal(again, y) and y.grad_fn.name() == again.grad_fn.name() == "SigmoidBackward0"
+        assert torch.equal(grads[0], first) and torch.equal(grads[1], second)
+
+
+def test_planned_tracked_writes_refuse_and_follow_views() -> None:
+    w = torch.ones(3, requires_grad=True)
+    for _ in range(4):
+        base = torch.zeros(2, 3)
+        base[0].mul_(2)
+        base[1].add_(w)
+        assert base.grad_fn.name().endswith("CopySlices")
+        kept = w * 2
+        kept.retain_grad()
+        kept.mul_(3)
+        kept.sum().backward()
+        assert kept.grad.tolist() == [1.0] * 3
+        with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+            w.mul_(2)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            (saved := w.exp()).add_(1)
+            saved.sum().backward()
