@@ -26,8 +26,11 @@ class DeviceMesh:
         mesh_dim_names: tuple[str, ...] | None = None,
         _groups: list[Any] | None = None,
         _init_backend: bool = True,
+        _root_mesh: DeviceMesh | None = None,
     ) -> None:
         self.device_type = device_type
+        self._root_mesh = _root_mesh
+        self._flattened: dict[str, tuple[list[int], DeviceMesh]] = {}  # of a root: (its dims, the mesh)
         self.mesh = torch.as_tensor(mesh, dtype=torch.int32)
         self.mesh_dim_names = None if mesh_dim_names is None else tuple(mesh_dim_names)
         if not dist.is_initialized() and _init_backend:
@@ -132,17 +135,84 @@ class DeviceMesh:
         if self.mesh_dim_names is None:
             raise RuntimeError("Cannot slice a DeviceMesh without mesh_dim_names!")
         names = (names,) if isinstance(names, str) else tuple(names)
-        dims = [self._dim(name) for name in names]
-        at = tuple(
-            slice(None) if d in dims else (self._coordinate or [0] * self.ndim)[d] for d in range(self.ndim)
-        )
-        order = np.argsort(np.argsort(dims))
+        if names == self.mesh_dim_names:
+            return self
+        root = self._get_root_mesh()
+        parts: list[tuple[list[int], Any]] = []  # for each name, dims and the group
+        for name in names:
+            if name in root._flattened and name not in self.mesh_dim_names:
+                dims, flat = root._flattened[name]
+                parts.append((dims, flat._groups[0]))
+            else:
+                number = self._dim(name)
+                parts.append((root._dims_of(self, number), self._groups[number]))
+        return root._slice(parts, names)
+
+    def _get_root_mesh(self) -> DeviceMesh:
+        """The mesh that this one is a part of, or itself."""
+        return self._root_mesh or self
+
+    def _dims_of(self, part: DeviceMesh, number: int) -> list[int]:
+        """The dims of this mesh that a dim of a part of it is made of."""
+        if part is self:
+            return [number]
+        name = (part.mesh_dim_names or ())[number]
+        return self._flattened[name][0] if name in self._flattened else [self._dim(name)]
+
+    def _slice(self, parts: list[tuple[list[int], Any]], names: tuple[str, ...]) -> DeviceMesh:
+        """The mesh of this rank along some dims: each one or several of this mesh's, with a group."""
+        dims = [d for those, _ in parts for d in those]
+        rest = [d for d in range(self.ndim) if d not in dims]
+        place = self._coordinate or [0] * self.ndim
+        ranks = self.mesh.numpy().transpose(rest + dims)[tuple(place[d] for d in rest)]
+        shape = [int(np.prod([self.mesh.size(d) for d in those])) for those, _ in parts]
         return DeviceMesh(
             self.device_type,
-            self.mesh.numpy()[at].transpose(order),
+            ranks.reshape(shape),
             mesh_dim_names=names,
-            _groups=[self._groups[d] for d in dims],
+            _groups=[group for _, group in parts],
+            _root_mesh=self,
         )
+
+    def _flatten(self, mesh_dim_name: str | None = None, backend_override: Any = None) -> DeviceMesh:
+        """The ranks of this mesh in one dim, which the mesh that it is a part of then has by this name.
+
+        Collective: all ranks of that mesh call it.
+        """
+        if self.mesh_dim_names is None:
+            raise RuntimeError("Cannot flatten a DeviceMesh without mesh_dim_names!")
+        name = mesh_dim_name or "_".join(self.mesh_dim_names)
+        if self.ndim == 1 and name in self.mesh_dim_names:
+            return self
+        root = self._get_root_mesh()
+        dims = [d for number in range(self.ndim) for d in root._dims_of(self, number)]
+        if name in (root.mesh_dim_names or ()) or root._flattened.get(name, (dims,))[0] != dims:
+            raise ValueError(
+                f"Flatten mesh with mesh_dim_name {name} has been created before, "
+                "Please specify another valid mesh_dim_name."
+            )
+        if name not in root._flattened:
+            rest = [d for d in range(root.ndim) if d not in dims]
+            lines = root.mesh.numpy().transpose(rest + dims).reshape(-1, self.size())
+            made = [dist.new_group(line.tolist()) for line in lines]
+            own = next((g for g, line in zip(made, lines, strict=True) if dist.get_rank() in line), made[0])
+            root._flattened[name] = dims, root._slice([(dims, own)], (name,))
+        return root._flattened[name][1]
+
+    @staticmethod
+    def _concatenate(device_mesh_list: list[DeviceMesh]) -> DeviceMesh:
+        """The mesh of all dims of some parts of one mesh, whose dims have names."""
+        root = device_mesh_list[0]._get_root_mesh()
+        if any(mesh._get_root_mesh() != root for mesh in device_mesh_list):
+            raise RuntimeError("Cannot concatenate DeviceMeshes derived from different device meshs")
+        parts, names = [], []
+        for mesh in device_mesh_list:
+            names += mesh.mesh_dim_names or ()
+            parts += [(root._dims_of(mesh, n), mesh._groups[n]) for n in range(mesh.ndim)]
+        dims = [d for those, _ in parts for d in those]
+        if len(set(dims)) < len(dims):
+            raise RuntimeError(f"Cannot concatenate overlapping meshes: {device_mesh_list}")
+        return root if tuple(names) == root.mesh_dim_names else root._slice(parts, tuple(names))
 
     def __eq__(self, other: object) -> bool:
         return self is other or (

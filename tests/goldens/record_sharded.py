@@ -14,6 +14,7 @@ RUNS = {
     "ddp": ("ddp_cases.py", (), 2),
     "fsdp": ("fsdp_cases.py", (), 2),
     "nn": ("nn_cases.py", (), 2),
+    "two_dims": ("two_dims.py", (), 4),
     "fsdp4": ("fsdp_cases.py", ("hybrid", "ragged"), 4),
     **{
         f"train_{way}": ("train.py", (way, 50), 1 if way == "one" else 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from math import prod
 from typing import Any
 
 import rushlight as torch
@@ -13,8 +14,8 @@ from rushlight.distributed.fsdp.api import MixedPrecisionPolicy, OffloadPolicy
 from rushlight.distributed.fsdp.layouts import Rows
 from rushlight.distributed.fsdp.schedule import Managed
 from rushlight.distributed.fsdp.unit import Unit
-from rushlight.distributed.tensor.dtensor import make
-from rushlight.distributed.tensor.placement_types import Replicate, Shard
+from rushlight.distributed.tensor.dtensor import DTensor, make
+from rushlight.distributed.tensor.placement_types import Replicate, Shard, _StridedShard
 from rushlight.nn.parameter import Parameter
 
 __path__: list[str] = []  # modules below it: names/placeholders.tsv
@@ -277,19 +278,28 @@ def _unit(
         policy.param_dtype,
         policy.reduce_dtype,
     )
-    placements = [Shard(0)] if mesh.ndim == 1 else [Replicate(), Shard(0)]
-    unit.sharded = _sharded(unit, mesh, placements)
+    unit.sharded = _sharded(unit, mesh)
     unit.show_shards()
     return unit
 
 
-def _sharded(unit: Unit, mesh: DeviceMesh, placements: list[Any]) -> list[Any]:
+def _sharded(unit: Unit, mesh: DeviceMesh) -> list[Any]:
     """The parameters that optimizers see: DTensors in the memory of the unit's shard."""
     pieces = unit.layout.pieces(unit.shard)
     return [
-        Parameter(make(piece, mesh, placements, p.shape), requires_grad=p.requires_grad)
+        Parameter(make(piece, *_lying(p, mesh), p.shape), requires_grad=p.requires_grad)
         for p, piece in zip(unit.whole, pieces, strict=True)
     ]
+
+
+def _lying(p: Any, mesh: DeviceMesh) -> tuple[DeviceMesh, list[Any]]:
+    """How a parameter lies whose rows `mesh` cuts: of a DTensor, each of its parts' rows."""
+    replicas: list[Any] = [Replicate()] * (mesh.ndim - 1)
+    if not isinstance(p, DTensor):
+        return mesh, [*replicas, Shard(0)]
+    parts = prod(p.device_mesh.size(n) for n, lies in enumerate(p.placements) if lies.is_shard(0))
+    rows: Any = _StridedShard(0, split_factor=parts) if parts > 1 else Shard(0)
+    return DeviceMesh._concatenate([mesh, p.device_mesh]), [*replicas, rows, *p.placements]
 
 
 def _given_values(unit: Unit) -> None:
@@ -297,9 +307,11 @@ def _given_values(unit: Unit) -> None:
     found = [places[0][0]._parameters[places[0][1]] for places in unit.slots]
     if any(p.is_meta for p in found):
         return
-    mesh, placements = unit.sharded[0].device_mesh, list(unit.sharded[0].placements)  # type: ignore[attr-defined]
     unit.take([p.to_local().detach() for p in found])
-    unit.sharded = _sharded(unit, mesh, placements)
+    unit.sharded = [
+        Parameter(p._state(piece), requires_grad=p.requires_grad)
+        for p, piece in zip(unit.sharded, unit.layout.pieces(unit.shard), strict=True)
+    ]
     unit.show_shards()
 
 

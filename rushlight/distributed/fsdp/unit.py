@@ -17,6 +17,7 @@ import rushlight.distributed as dist
 from rushlight._engine.autograd import hooks
 from rushlight._engine.tensors.tensor import Tensor, wrap
 from rushlight.distributed.fsdp.layouts import Layout
+from rushlight.distributed.tensor.dtensor import DTensor
 from rushlight.nn.parameter import Parameter
 
 
@@ -49,6 +50,11 @@ def divisors(ranks: int) -> tuple[float, float]:
     return float(before), ranks / before
 
 
+def _part(t: Tensor) -> Tensor:
+    """What is cut further: of a DTensor, this rank's part."""
+    return t.to_local().detach() if isinstance(t, DTensor) else t
+
+
 class Unit:
     """slots[i]: the places (module, name, path) of params[i]; `names`: their first paths.
 
@@ -71,12 +77,12 @@ class Unit:
         self.names = [places[0][2] for places in slots]
         world = 1 if shards is None else shards.size()
         rank = 0 if shards is None else dist.get_rank(shards)
-        self.layout: Layout = layout([tuple(p.shape) for p in params], world, rank, align)
+        self.layout: Layout = layout([tuple(_part(p).shape) for p in params], world, rank, align)
         self.dtype, self.device = params[0].dtype, params[0].device
         self.compute = param_dtype or self.dtype
         self.reduce_dtype = reduce_dtype or self.compute
         self.before, self.after = divisors(world * (1 if replicas is None else replicas.size()))
-        self.shard = self.layout.shard(params, self.dtype)
+        self.shard = self.layout.shard([_part(p) for p in params], self.dtype)
         self.sharded: list[Tensor] = []  # the Parameters that hold pieces; or one, all of the shard
         self.whole = self._make_whole(params)
         # In the place of what is not there: it has a shape, and no values.
@@ -96,7 +102,7 @@ class Unit:
         for number, p in enumerate(params):
             begin = layout.begins[number]
             view = memory[begin : begin + layout.numels[number]].view(layout.shapes[number])
-            leaf = Parameter(wrap(view._memory), requires_grad=p.requires_grad)
+            leaf = Parameter(p._state(wrap(view._memory)), requires_grad=p.requires_grad)
             leaf.__dict__.update(p.__dict__)
             if p.requires_grad:
                 hooks.on_node(leaf._grad_node, self._arrived, "post")
@@ -188,7 +194,7 @@ class Unit:
         """Make the whole parameters' values the shards'."""
         if self.pages is not None:
             with torch.no_grad():
-                self.shard.copy_(self.layout.shard(self.whole, self.dtype))
+                self.shard.copy_(self.layout.shard([_part(p) for p in self.whole], self.dtype))
 
     def gathered(self, shard: Tensor) -> list[Tensor]:
         """Whole tensors of anything that is cut as the parameters are; collective."""
@@ -230,7 +236,7 @@ class Unit:
     def reduce(self) -> None:
         """Begin to sum the gradients over the ranks, unless they are only to be accumulated."""
         self.reduced = True
-        grads = [leaf.grad for leaf in self.whole]
+        grads = [None if leaf.grad is None else _part(leaf.grad) for leaf in self.whole]
         if not self.sync or all(g is None for g in grads):
             return
         with torch.no_grad():

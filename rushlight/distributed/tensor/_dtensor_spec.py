@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from rushlight.distributed.tensor.placement_types import Placement, Shard
+from rushlight.distributed.tensor.placement_types import Placement, _Cut
 
 __all__ = ["DTensorSpec", "TensorMeta"]
 
@@ -56,7 +56,7 @@ class DTensorSpec:
         """In how many parts the tensor is cut."""
         parts = 1
         for number, placement in enumerate(self.placements):
-            parts *= self.mesh.size(number) if placement.is_shard() else 1
+            parts *= self.mesh.size(number) if isinstance(placement, _Cut) else 1
         return parts
 
     @property
@@ -64,7 +64,7 @@ class DTensorSpec:
         """For each dim of the tensor the dim of the mesh that cuts it, or -1."""
         found = [-1] * self.ndim
         for number, placement in enumerate(self.placements):
-            if isinstance(placement, Shard):
+            if isinstance(placement, _Cut):
                 found[placement.dim] = number
         return found
 
@@ -79,7 +79,7 @@ class DTensorSpec:
 
     def is_sharded(self) -> bool:
         """Whether it is cut."""
-        return any(placement.is_shard() for placement in self.placements)
+        return any(isinstance(placement, _Cut) for placement in self.placements)
 
     def __str__(self) -> str:
         shape = "unknown shape" if self.tensor_meta is None else tuple(self.shape)

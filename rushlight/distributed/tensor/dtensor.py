@@ -24,6 +24,7 @@ from rushlight.distributed.tensor.placement_types import (
     Placement,
     Replicate,
     Shard,
+    _Cut,
     local_part,
     normalized,
 )
@@ -117,6 +118,8 @@ class DTensor(Tensor):
             for number, placement in enumerate(placements):
                 if isinstance(placement, Shard):
                     shape[placement.dim] *= device_mesh.size(number)
+        if local_tensor.device.type != device_mesh.device_type and not local_tensor.is_meta:
+            local_tensor = local_tensor.to(device_mesh.device_type)
         if device_mesh.get_coordinate() is None:
             local_tensor = local_tensor.new_empty(0, requires_grad=local_tensor.requires_grad)
         if local_tensor.requires_grad:
@@ -375,6 +378,8 @@ def distribute_tensor(
     if isinstance(tensor, DTensor):
         return _as_it_lies(tensor, device_mesh, placements)
     whole = tensor.detach()
+    if not whole.is_meta:
+        whole = whole.to(device_mesh.device_type)
     if src_data_rank is not None and not whole.is_meta and device_mesh.get_coordinate() is not None:
         whole = whole.clone()
         for number in range(device_mesh.ndim):
@@ -672,7 +677,7 @@ def _norm(func: Any, t: DTensor, order: float, args: Any, kwargs: dict[str, Any]
     )
     found = found if plain else found**order
     for number, placement in enumerate(t._placements):
-        if isinstance(placement, Shard):
+        if isinstance(placement, _Cut):
             dist.all_reduce(
                 found, dist.ReduceOp.MAX if extreme else dist.ReduceOp.SUM, group=t._mesh.get_group(number)
             )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import rushlight as torch
@@ -26,10 +27,15 @@ class Placement:
 
 
 @dataclass(frozen=True)
-class Shard(Placement):
+class _Cut(Placement):
     """Each rank holds a chunk along `dim`, as torch.chunk cuts it; the last ones may be short or empty."""
 
     dim: int
+
+
+@dataclass(frozen=True)
+class Shard(_Cut):
+    """Each rank holds a chunk along `dim`; where several dims of a mesh cut it, the first one cuts first."""
 
     def __str__(self) -> str:
         return f"S({self.dim})"
@@ -95,7 +101,13 @@ def extent(size: int, parts: int, place: int) -> tuple[int, int]:
 
 def normalized(placements: Any, ndim: int) -> tuple[Placement, ...]:
     """Placements whose cut dims are counted from the front."""
-    return tuple(Shard(p.dim + ndim) if isinstance(p, Shard) and p.dim < 0 else p for p in placements)
+    return tuple(replace(p, dim=p.dim + ndim) if isinstance(p, _Cut) and p.dim < 0 else p for p in placements)
+
+
+def in_order(placements: Sequence[Placement]) -> list[int]:
+    """The dims of a mesh in the order in which they cut: those of _StridedShard last, and backwards."""
+    late = [number for number, p in enumerate(placements) if isinstance(p, _StridedShard)]
+    return [number for number in range(len(placements)) if number not in late] + late[::-1]
 
 
 def box(shape: Any, mesh: Any, placements: Any) -> tuple[list[int], list[int]]:
@@ -105,8 +117,9 @@ def box(shape: Any, mesh: Any, placements: Any) -> tuple[list[int], list[int]]:
     offsets, sizes = [0] * len(shape), list(shape)
     if mesh.get_coordinate() is None:
         return [], [0]
-    for number, placement in enumerate(placements):
-        if isinstance(placement, Shard):
+    for number in in_order(placements):
+        placement = placements[number]
+        if isinstance(placement, _Cut):
             d = placement.dim
             begin, sizes[d] = extent(sizes[d], mesh.size(number), mesh.get_local_rank(number))
             offsets[d] += begin
@@ -176,8 +189,18 @@ def local_part(whole: Any, mesh: Any, placements: Any) -> Any:
 _Partial = Partial  # its older name
 
 
-class _StridedShard(Shard):
-    """What two parallel ways of sharding one dim would give; not there yet."""
+@dataclass(frozen=True)
+class _StridedShard(_Cut):
+    """A chunk along `dim` of what the mesh's later dims have cut before, in `split_factor` parts.
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError("_StridedShard: Rushlight shards a dim along one dim of a mesh")
+    fully_shard makes these of parameters that tensor parallelism has cut along the same dim.
+    """
+
+    _: KW_ONLY
+    split_factor: int
+
+    def __repr__(self) -> str:
+        return f"_StridedShard(dim={self.dim}, sf={self.split_factor})"
+
+    def __str__(self) -> str:
+        return f"_S({self.dim}, {self.split_factor})"

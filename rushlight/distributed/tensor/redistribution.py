@@ -17,11 +17,12 @@ from rushlight.distributed.tensor.placement_types import (
     Partial,
     Placement,
     Replicate,
-    Shard,
+    _Cut,
     box,
     exchanged_rows,
     extent,
     gather_rows,
+    in_order,
     scattered_rows,
 )
 
@@ -51,14 +52,14 @@ def move(
 def _moved_along(local: Any, source: Placement, target: Placement, sizes: tuple[int, int], group: Any) -> Any:
     """The same, within the group of a dim."""
     if isinstance(source, Partial):
-        if isinstance(target, Shard) and source.reduce_op in ("sum", "avg"):
+        if isinstance(target, _Cut) and source.reduce_op in ("sum", "avg"):
             return scattered_rows(local, target.dim, source.reduce_op, group)
         whole = local.clone(memory_format=torch.contiguous_format)
         if not whole.is_meta:
             dist.all_reduce(whole, getattr(dist.ReduceOp, _REDUCTIONS[source.reduce_op]), group=group)
         whole = whole / group.size() if source.reduce_op == "avg" else whole
-    elif isinstance(source, Shard):
-        if isinstance(target, Shard):
+    elif isinstance(source, _Cut):
+        if isinstance(target, _Cut):
             with SHARD_TO_SHARD:
                 return exchanged_rows(local, sizes[0], source.dim, target.dim, group)
         whole = gather_rows(local, sizes[0], source.dim, group)
@@ -66,7 +67,7 @@ def _moved_along(local: Any, source: Placement, target: Placement, sizes: tuple[
         whole = local
     if isinstance(target, Partial):
         return whole / group.size() if target.reduce_op == "sum" else whole
-    if isinstance(target, Shard):
+    if isinstance(target, _Cut):
         begin, length = extent(sizes[1], group.size(), group.rank())
         return whole.narrow(target.dim, begin, length).clone(memory_format=torch.contiguous_format)
     return whole
@@ -119,10 +120,10 @@ def route(
     steps, now = [], list(source)
     if mesh.get_coordinate() is None:
         return []
-    for number in reversed(range(mesh.ndim)):
-        before = {p.dim for n, p in enumerate(source[:number]) if isinstance(p, Shard) and p != target[n]}
-        before |= {p.dim for n, p in enumerate(target[:number]) if isinstance(p, Shard) and p != source[n]}
-        mine = {p.dim for p in (now[number], target[number]) if isinstance(p, Shard)}
+    undone, done = in_order(source), in_order(target)
+    for number in reversed(undone):
+        before = _cut_before(number, undone, source, target) | _cut_before(number, done, target, source)
+        mine = {p.dim for p in (now[number], target[number]) if isinstance(p, _Cut)}
         if now[number] == target[number] and not mine & before:
             continue
         direct = not mine & before and mesh.ndim == 1
@@ -130,17 +131,31 @@ def route(
         if now[number] != following:
             steps.append(_step(shape, mesh, now, number, following))
         now[number] = following
-    for number in range(mesh.ndim):
+    for number in done:
         if now[number] != target[number]:
             steps.append(_step(shape, mesh, now, number, target[number]))
             now[number] = target[number]
     return steps
 
 
+def _cut_before(
+    number: int, order: list[int], lying: Sequence[Placement], other: Sequence[Placement]
+) -> set[int]:
+    """The dims of the tensor that other dims of the mesh cut before this one, and `other` does not."""
+    before = order[: order.index(number)]
+    return {p.dim for n in before if isinstance(p := lying[n], _Cut) and p != other[n]}
+
+
 def _step(shape: Any, mesh: Any, now: Sequence[Placement], number: int, following: Placement) -> Any:
     """The arguments of `move` for a step."""
-    extents = box(shape, mesh, [*now[:number], *[Replicate()] * (mesh.ndim - number)])[1]
-    sizes = tuple(extents[p.dim] if isinstance(p, Shard) else 0 for p in (now[number], following))
+    lying = list(now)
+    if isinstance(following, _Cut):
+        lying[number] = following
+    order = in_order(lying)
+    before = order[: order.index(number)]
+    first = [lying[n] if n in before else Replicate() for n in range(mesh.ndim)]
+    extents = box(shape, mesh, first)[1]
+    sizes = tuple(extents[p.dim] if isinstance(p, _Cut) else 0 for p in (now[number], following))
     return now[number], following, sizes, mesh, number
 
 
