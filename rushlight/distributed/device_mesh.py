@@ -205,7 +205,8 @@ class DeviceMesh:
         root = device_mesh_list[0]._get_root_mesh()
         if any(mesh._get_root_mesh() != root for mesh in device_mesh_list):
             raise RuntimeError("Cannot concatenate DeviceMeshes derived from different device meshs")
-        parts, names = [], []
+        parts: list[tuple[list[int], Any]] = []
+        names: list[str] = []
         for mesh in device_mesh_list:
             names += mesh.mesh_dim_names or ()
             parts += [(root._dims_of(mesh, n), mesh._groups[n]) for n in range(mesh.ndim)]
