@@ -156,7 +156,7 @@ class _ExportPassBaseDeprecatedDoNotUse(PassBase):
     def _fx(self, kind: str, target: Any, args: Any, kwargs: Any, meta: NodeMetadata) -> ProxyValue:
         found = _run(target, _plain(args), _plain(kwargs), meta)
         positional, named = (tree_map(self._argument, a) for a in (args, kwargs))
-        name = target._schema.name if isinstance(target, OpOverload) else None
+        name = target._schema.op_name if isinstance(target, OpOverload) else None
         node = self.graph.create_node(kind, target, tuple(positional), named, name)
         return self._noted(node, found, meta)
 

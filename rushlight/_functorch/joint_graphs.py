@@ -195,7 +195,7 @@ class _Functional(Functional):
     def _with_statistics(self, node: Node) -> None:
         """batch_norm with its statistics as results, which are from here on what it would have written."""
         op = overloads.anyone("_native_batch_norm_legit_functional.default")
-        made = self.graph.call_function(op, node.args, name=op._schema.name)
+        made = self.graph.call_function(op, node.args, name=op._schema.op_name)
         made.meta.update(node.meta)
         Functional._node(self, made)
         for place in (3, 4):

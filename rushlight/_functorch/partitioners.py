@@ -154,7 +154,7 @@ def _repeats(node: Node) -> bool:
     schema = getattr(node.target, "_schema", None)
     if schema is None:
         return True
-    name = schema.name.partition("::")[2] or schema.name
+    name = schema.op_name
     return not (name in _DEAR or schema.is_mutable or draws(node))
 
 

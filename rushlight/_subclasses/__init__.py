@@ -11,7 +11,7 @@ _NAMES = ("DynamicOutputShapeException", "FakeTensor", "FakeTensorMode", "Unsupp
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("fake_tensor", "fake_utils", "meta_utils"):
+    if name in ("fake_tensor", "fake_utils", "meta_utils", "schema_check_mode"):
         return import_module(f"{__name__}.{name}")
     if name not in _NAMES:
         return attribute(__name__, name)

@@ -247,7 +247,7 @@ class FakeTensorMode(TorchDispatchMode):
         """An op on fake tensors, or of none."""
         tensors = [t for t in flatten((args, kwargs))[0] if isinstance(t, Tensor)]
         fakes = [t for t in tensors if isinstance(t, FakeTensor)]
-        name = func._schema.name
+        name = func._schema.op_name
         if name in _LIFTING and not fakes:
             return self._of_constant(tensors[0])
         self._check(func, name, tensors, fakes, (*args, *kwargs.values()))

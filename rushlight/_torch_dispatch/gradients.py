@@ -118,7 +118,7 @@ def _function(name: str) -> Any:
 
 def whole(handler: Handler, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The op by the handler, with the gradient of its rule."""
-    call, function = _Call(op, args, kwargs), _function(op._schema.name)
+    call, function = _Call(op, args, kwargs), _function(op._schema.op_name)
     given = (call, handler, *[call.given[name] for name in call.tensors])
     return run(function, function._node_cls(given), given, {})
 
@@ -132,7 +132,7 @@ def rule_of(schema: Any) -> Rule | None:
     """The rule of PyTorch's op of a signature."""
     if schema.writes:
         return None
-    return RULES.get(f"{schema.name}.{schema.overload_name}") or RULES.get(schema.name)
+    return RULES.get(f"{schema.op_name}.{schema.overload}") or RULES.get(schema.op_name)
 
 
 # --- rules --------------------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ def called(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def is_backward(op: Any) -> bool:
     """Whether an op is one of a backward pass, which is run by the gradient of another."""
-    return op._schema.name in backward_ops.RUN
+    return op._schema.op_name in backward_ops.RUN
 
 
 def _told_whole(op: Any) -> bool:
@@ -74,7 +74,7 @@ def _told_whole(op: Any) -> bool:
 
 def _is_told_whole(op: Any) -> bool:
     """Whether listeners hear of an op itself: no row runs it, or a formula's, which has several overloads."""
-    name = op._schema.name
+    name = op._schema.op_name
     if op.namespace == "aten" and gradients.rule_of(op._schema) is not None:
         return True
     if op.namespace != "aten" or other_forms.special(op._schema) is not None:

@@ -58,7 +58,7 @@ class Lowering:
         own = op._schema
         if self.depth or op.is_composite or own.writes or op in self.instead:
             return NotImplemented
-        if spellings.meaning(own.name) is None and own.name not in _TOLD_WHOLE:
+        if spellings.meaning(own.op_name) is None and own.op_name not in _TOLD_WHOLE:
             return NotImplemented
         return self.told(op, args, kwargs)
 

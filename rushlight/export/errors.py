@@ -46,7 +46,7 @@ def misfit(
     name: str, schema: Any, positional: int, count: int, missing: list[str], unknown: list[str]
 ) -> str:
     """Why arguments are not those of a signature, in PyTorch's words."""
-    declared = f"aten::{schema.text}" if "::" not in schema.text else schema.text
+    declared = schema.text if "::" in schema.text else str(schema)
     if count > len(schema.arguments):
         return (
             f"{name}() expected at most {len(schema.arguments)} argument(s) but received {count} "

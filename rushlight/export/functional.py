@@ -59,7 +59,7 @@ def _whole(sizes: Any) -> list[int]:
 
 
 def _reshaped(graph: Graph, view: _View, before: Node, value: Node) -> Node:
-    if view.target._schema.overload_name == "dtype":
+    if view.target._schema.overload == "dtype":
         return _call(graph, view.target, (value, view.tensor.dtype))
     return _call(
         graph, overloads.anyone("view.default"), (value, _whole(getattr(view.tensor, "shape", None)))
@@ -111,7 +111,7 @@ def _piece(graph: Graph, view: _View, before: Node, value: Node) -> Node:
     if dim is None:
         raise Unsupported(f"nothing undoes {target}")
     place = view.args[0] % len(view.tensor)
-    if target._schema.name == "unbind":
+    if target._schema.op_name == "unbind":
         scatter = overloads.anyone("select_scatter.default")
         return _call(graph, scatter, (whole, value, dim % (len(view.view.shape) + 1), place))
     dim %= len(view.view.shape)
@@ -192,9 +192,9 @@ class Functional:
         target: Any = node.target
         first: Any = node.args[0] if node.args else node.kwargs.get("input")
         known = isinstance(target, Overload) and isinstance(first, Node)
-        if known and target._schema.name == "detach_":
+        if known and target._schema.op_name == "detach_":
             self._view(node, first)
-        elif known and target._schema.writes and target._schema.name.endswith("_"):
+        elif known and target._schema.writes and target._schema.op_name.endswith("_"):
             self._write(node, first)
         elif (known and _is_view(target) and not _apart(first, node)) or (
             target is operator.getitem and self._of_view(first)
@@ -241,8 +241,8 @@ class Functional:
     def _write(self, node: Node, first: Node) -> None:
         """A node of the functional form, and the values of what the tensor is a view of."""
         schema = node.target._schema
-        own = schema.name[:-1], schema.overload_name
-        name, overload, *missing = _FORMS.get((schema.name, schema.overload_name), own)
+        own = schema.op_name[:-1], schema.overload
+        name, overload, *missing = _FORMS.get((schema.op_name, schema.overload), own)
         form = overloads.recorded(name).get(overload)
         if form is None or form._schema.writes:
             raise Unsupported(f"{node.target} has no functional form")

@@ -64,7 +64,7 @@ def _write(out: Any, found: Any) -> None:
 
 def method(schema: Any) -> Callable[..., Any] | None:
     """A method or attribute of tensors, or a function of torch, of the op's name."""
-    name = {"numpy_T": "T", "_nnz": "_nnz"}.get(schema.name, schema.name)
+    name = {"numpy_T": "T", "_nnz": "_nnz"}.get(schema.op_name, schema.op_name)
     of_tensor = bool(schema.arguments) and schema.arguments[0].name == "self"
     owner: Any = torch.Tensor if of_tensor and hasattr(torch.Tensor, name) else torch
     found = getattr(owner, name, None) or lookup("torch", name)
@@ -131,10 +131,10 @@ def special(schema: Any) -> Callable[..., Any] | None:
             device or self.device, dtype or self.dtype, copy=True, memory_format=memory_format
         ),
     }
-    return found.get(schema.name) or spellings.meaning(schema.name)
+    return found.get(schema.op_name) or spellings.meaning(schema.op_name)
 
 
 def own_tags(op: Any) -> tuple[str, ...]:
     """What is to be said of an op that is none of PyTorch's: whether it draws random numbers."""
-    draws = op._schema.name == "_keep" or any(p.name == "generator" for p in op._schema.arguments)
+    draws = op._schema.op_name == "_keep" or any(p.name == "generator" for p in op._schema.arguments)
     return ("nondeterministic_seeded",) if draws and op.namespace == "rushlight" else ()

@@ -14,7 +14,7 @@ import re
 import sys
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import rushlight as torch
 from rushlight._engine.dispatch.dispatcher import function, lookup
@@ -24,6 +24,7 @@ from rushlight._engine.ops.signature import REQUIRED
 from rushlight._engine.ops.table import NAMES, ROWS, Row, public
 from rushlight.export import other_forms, spellings
 from rushlight.export.errors import misfit
+from rushlight.ops._schemas import Param, Schema, parsed, shaped
 
 # Rows and PyTorch's names, where they differ: the first is how programs call it, the second an op's name.
 _ATEN = {
@@ -44,109 +45,6 @@ _GIVEN = {"cudnn_enabled": False, "cudnn_enable": False}
 _SPACES = ("aten", "torch", "Tensor", "nn.functional")
 
 
-class Param(NamedTuple):
-    """A parameter of a signature; `default` is REQUIRED where there is none."""
-
-    name: str
-    type: str
-    default: Any
-    kwarg_only: bool
-
-    def has_default_value(self) -> bool:
-        """Whether a call may leave it out."""
-        return self.default is not REQUIRED
-
-    @property
-    def default_value(self) -> Any:
-        """The default, None where there is none."""
-        return None if self.default is REQUIRED else self.whole_default
-
-    @property
-    def whole_default(self) -> Any:
-        """The default, a list where lists of a length are meant."""
-        plain = self.default is REQUIRED or "Device" in self.type
-        return self.default if plain else _shaped(self.type, self.default)
-
-
-class Schema(NamedTuple):
-    """A signature: `add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`."""
-
-    name: str
-    overload_name: str
-    arguments: tuple[Param, ...]
-    text: str
-
-    @property
-    def writes(self) -> bool:
-        """Whether the op writes into what it is given."""
-        return "!" in self.text
-
-    @property
-    def is_mutable(self) -> bool:
-        """The same."""
-        return self.writes
-
-    @property
-    def returns(self) -> tuple[Param, ...]:
-        """The results: types, and names where they have some."""
-        whole = self.text.rpartition(" -> ")[2]
-        several = whole[1:-1].split(", ") if whole.startswith("(") else [whole]
-        parts = [part.partition(" ") for part in several if part]
-        return tuple(Param(name, kind, REQUIRED, False) for kind, _, name in parts)
-
-    def __str__(self) -> str:
-        return f"aten::{self.text}"
-
-    def __hash__(self) -> int:
-        return hash(self.text)
-
-
-_VALUES = {"None": None, "True": True, "False": False, "Mean": 1}
-
-
-def _value(text: str | None) -> Any:
-    if text is None:
-        return REQUIRED
-    if text in _VALUES:
-        return _VALUES[text]
-    if text[0] == "[":
-        return [_value(item.strip()) for item in text[1:-1].split(",") if item.strip()]
-    if text[0] in "\"'":
-        return text[1:-1]
-    try:
-        return float(f"{float(text):.15g}") if re.search(r"[.e]", text) else int(text)
-    except ValueError:
-        return None
-
-
-def _matched(pattern: str, text: str) -> re.Match[str]:
-    """The match of a whole text; ValueError where there is none."""
-    found = re.fullmatch(pattern, text)
-    if found is None:
-        raise ValueError(f"expected a text like {pattern!r}, got {text!r}")
-    return found
-
-
-@lru_cache(None)
-def parsed(text: str) -> Schema:
-    """A line of schemas.tsv, or what programs define."""
-    name, overload, inner = _matched(r"(\w+)(?:\.(\w+))?\((.*)\) -> .*", text).groups()
-    params, keyword = [], False
-    for part in re.split(r", (?![^\[]*\])", inner) if inner else ():
-        if part == "*":
-            keyword = True
-            continue
-        kind, own, default = _matched(r"(.+?) (\w+)(?:=(.*))?", part).groups()
-        if kind.startswith("ScalarType") and default is not None and default.isdigit():
-            default = "None"  # the number of torch.int64, which is what the op makes anyway
-        params.append(
-            Param(
-                own, re.sub(r"\([^)]*\)|Sym(?=Int)", "", kind).replace("Int", "int"), _value(default), keyword
-            )
-        )
-    return Schema(name, overload or "default", tuple(params), text)
-
-
 @lru_cache(None)
 def _lines() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
@@ -160,7 +58,7 @@ def _lines() -> dict[str, list[str]]:
 def overloads(name: str) -> dict[str, Overload]:
     """PyTorch's overloads of a name that say what tensors they take."""
     made = [parsed(text) for text in _lines().get(name, ()) if "..." not in text]
-    return {schema.overload_name: Overload("aten", schema) for schema in made}
+    return {schema.overload: Overload("aten", schema) for schema in made}
 
 
 def composites() -> list[str]:
@@ -190,7 +88,7 @@ def recorded(name: str) -> dict[str, Overload]:
             schema = parsed(text)
         except ValueError:
             continue
-        found.setdefault(schema.overload_name, Overload("aten", schema))
+        found.setdefault(schema.overload, Overload("aten", schema))
     return found
 
 
@@ -199,11 +97,11 @@ def schemas_in_order(name: str) -> list[Schema]:
     """All signatures of a name: those of TorchScript first, in PyTorch's order, then what has `out=`."""
     from rushlight.jit.program.schema import lines  # what it needs, jit.tracing.tracer, imports this file
 
-    known = {schema.overload_name: schema for schema in (o._schema for o in recorded(name).values())}
+    known = {schema.overload: schema for schema in (o._schema for o in recorded(name).values())}
     scripted = [parsed(line) for line in lines(f"aten::{name}") if "..." not in line and "Future" not in line]
-    first = [known.pop(schema.overload_name) for schema in scripted if schema.overload_name in known]
-    seen = {schema.overload_name for schema in first}
-    return [*first, *known.values(), *(s for s in scripted if s.overload_name not in seen)]
+    first = [known.pop(schema.overload) for schema in scripted if schema.overload in known]
+    seen = {schema.overload for schema in first}
+    return [*first, *known.values(), *(s for s in scripted if s.overload not in seen)]
 
 
 def anyone(name: str) -> Overload:
@@ -230,7 +128,7 @@ class Overload:
 
     def __init__(self, namespace: str, schema: Schema, row: Row | None = None) -> None:
         self._schema, self.namespace = schema, namespace
-        self.__name__ = f"{schema.name}.{schema.overload_name}"
+        self.__name__ = f"{schema.op_name}.{schema.overload}"
         self.__qualname__, self.__module__ = self.__name__, f"torch._ops.{namespace}"
         self._row = row
         self._call: Callable[..., Any] | None = None
@@ -239,7 +137,7 @@ class Overload:
         return f"{self.namespace}.{self.__name__}"
 
     def __repr__(self) -> str:
-        name, overload = self._schema.name, self._schema.overload_name
+        name, overload = self._schema.op_name, self._schema.overload
         return f"<OpOverload(op='{self.namespace}.{name}', overload='{overload}')>"
 
     @property
@@ -248,13 +146,13 @@ class Overload:
         if self._call is None:
             from rushlight._torch_dispatch.translation import RUN  # it imports this file
 
-            self._call = other_forms.special(self._schema) or RUN.get(self._schema.name) or self._of_row()
+            self._call = other_forms.special(self._schema) or RUN.get(self._schema.op_name) or self._of_row()
         return self._call
 
     @property
     def overloadpacket(self) -> Any:
         """The op that it is an overload of."""
-        return packet(self._schema.name) if self.namespace == "aten" else self
+        return packet(self._schema.op_name) if self.namespace == "aten" else self
 
     @property
     def _overloadpacket(self) -> Any:
@@ -262,11 +160,11 @@ class Overload:
 
     @property
     def _opname(self) -> str:
-        return self._schema.name
+        return self._schema.op_name
 
     @property
     def _overloadname(self) -> str:
-        return self._schema.overload_name
+        return self._schema.overload
 
     @property
     def op(self) -> Any:
@@ -277,13 +175,13 @@ class Overload:
 
     def name(self) -> str:
         """ "aten::add.Tensor"; without "default"."""
-        overload = self._schema.overload_name
-        return f"{self.namespace}::{self._schema.name}" + f".{overload}" * (overload != "default")
+        overload = self._schema.overload
+        return f"{self.namespace}::{self._schema.op_name}" + f".{overload}" * (overload != "default")
 
     @property
     def _facts(self) -> tuple[str, bool, tuple[str, ...]]:
         own = self._schema
-        return next((t for t in _recorded().get(own.name, ()) if t[0] == own.text), ("", False, ()))
+        return next((t for t in _recorded().get(own.op_name, ()) if t[0] == own.text), ("", False, ()))
 
     @property
     def tags(self) -> list[Any]:
@@ -308,7 +206,7 @@ class Overload:
 
     def row(self) -> tuple[Row, dict[str, str]]:
         """The row, and the signature's parameter for each of its own; NotImplementedError without one."""
-        name = self._schema.name
+        name = self._schema.op_name
         base = name[:-1] if self._schema.writes and name.endswith("_") else name
         prefix, _, rest = base.partition("_")
         spaces = [(space, base) for space in _SPACES] + [(prefix, rest)]
@@ -328,7 +226,7 @@ class Overload:
         )
 
     def _of_row(self) -> Callable[..., Any]:
-        name = self._schema.name
+        name = self._schema.op_name
         try:
             row, matched = self.row()
         except NotImplementedError:
@@ -349,8 +247,8 @@ class Overload:
     def _otherwise(self) -> Callable[..., Any] | None:
         """What computes an op that is no row: what it is with `out=`, or a method of tensors."""
         if other_forms.outs(self._schema):
-            return other_forms.into(self._schema, recorded(self._schema.name))
-        if self._schema.writes and lookup("Tensor", self._schema.name):
+            return other_forms.into(self._schema, recorded(self._schema.op_name))
+        if self._schema.writes and lookup("Tensor", self._schema.op_name):
             return None
         return other_forms.method(self._schema)
 
@@ -361,7 +259,7 @@ class Overload:
         unknown = sorted(given.keys() - {p.name for p in params})
         missing = [p.name for p in params if p.default is REQUIRED and p.name not in given]
         if unknown or missing or len(args) > sum(not p.kwarg_only for p in params):
-            name = f"{self.namespace}::{self._schema.name}"
+            name = f"{self.namespace}::{self._schema.op_name}"
             count = len(args) + len(kwargs)
             raise RuntimeError(misfit(name, self._schema, len(args), count, missing, unknown))
         return {p.name: given.get(p.name, p.whole_default) for p in params}
@@ -386,7 +284,7 @@ class Overload:
         """What programs call the op by, which equals each of its overloads, as policies of checkpoints
         expect.
         """
-        return next((f for space in _SPACES if (f := lookup(space, self._schema.name))), self)
+        return next((f for space in _SPACES if (f := lookup(space, self._schema.op_name))), self)
 
     def __hash__(self) -> int:
         found = self._public()
@@ -460,17 +358,6 @@ def fits(kind: str, value: Any, numbers: bool) -> bool:
     return plain is None or (isinstance(value, plain) and either)
 
 
-def _shaped(kind: str, value: Any) -> Any:
-    size = re.fullmatch(r".*\[(\d*)\]\??", kind)
-    if size and not isinstance(value, (list, tuple)) and value is not None:
-        return [value] * int(size[1])
-    if size and value is not None:
-        return list(value) * (int(size[1]) if size[1] and len(value) == 1 else 1)
-    if kind.startswith("Device") and not isinstance(value, torch.device):
-        return torch.device("cpu" if value is None else value)
-    return value
-
-
 def aten_name(row: Row) -> str:
     """What PyTorch calls a row."""
     known = list(public(row))
@@ -508,7 +395,7 @@ def chosen(row: Row, bound: dict[str, Any], writes: bool) -> tuple[Any, list[Any
         if (
             row.name in ("std", "var")
             and bound["unbiased"] is None
-            and (overload._schema.overload_name != "correction")
+            and (overload._schema.overload != "correction")
         ):
             continue
         if matched is None or any(k not in matched for k in changed - {"inplace", "_stacklevel"}):
@@ -537,7 +424,7 @@ def _arguments(schema: Schema, given: dict[str, Any], name: str) -> tuple[list[A
             value = p.default
         if value is REQUIRED or not fits(p.type, value, name in _TAKES_NUMBERS and p.name == "other"):
             return None
-        value = _shaped(p.type, value)
+        value = shaped(p.type, value)
         if not p.kwarg_only:
             args.append((value, p.whole_default))
         elif value is not p.default and value != p.default:
@@ -553,7 +440,7 @@ def own(row: Row) -> Overload:
     params = tuple(
         Param(p.name, "Tensor" if p.is_tensor else "Any", p.default, p.keyword_only) for p in row.params
     )
-    return Overload("rushlight", Schema(row.name, "default", params, row.name), row)
+    return Overload("rushlight", Schema(row.name, "default", params, row.name, "rushlight"), row)
 
 
 class Packet:
@@ -680,7 +567,7 @@ def plain(target: Any) -> str:
     """What nodes of a target are called."""
     if not isinstance(target, Overload):
         return str(target.__name__)
-    return target._schema.name + "_default" * target._schema.name.startswith("_assert")
+    return target._schema.op_name + "_default" * target._schema.op_name.startswith("_assert")
 
 
 def named(target: str) -> Any:

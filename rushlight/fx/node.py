@@ -200,7 +200,7 @@ class Node:
         ):
             return True
         if self.op == "call_function" and hasattr(self.target, "_schema"):
-            return bool(self.target._schema.writes) or self.target._schema.name.startswith("_assert")
+            return bool(self.target._schema.writes) or self.target._schema.op_name.startswith("_assert")
         if self.op == "call_function":
             return name in ("setitem", "_assert", *names.INPLACE)
         return self.op == "call_module" and bool(

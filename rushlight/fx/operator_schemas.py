@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import rushlight as torch
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight._engine.ops.table import Row
-from rushlight.export.overloads import Overload, Packet, Schema, aten_name, recorded, schemas_in_order
+from rushlight.export.overloads import Overload, Packet, aten_name, recorded, schemas_in_order
+from rushlight.ops._schemas import Schema
 from rushlight.fx import names
 
 __all__ = [

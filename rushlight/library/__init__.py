@@ -21,9 +21,10 @@ from rushlight._engine.core.pytree import broadcast, flatten, tree_map
 from rushlight._engine.dispatch.interpreters import BELOW, MODES, STACK
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight.autograd import Function
-from rushlight.export.overloads import Schema, fits, overloads, parsed
+from rushlight.export.overloads import fits, overloads
 from rushlight.library.inferring import infer_schema as infer_schema
 from rushlight.ops import NAMESPACES
+from rushlight.ops._schemas import Schema, parsed
 
 with open(os.path.join(os.path.dirname(__file__), "keys.tsv"), encoding="utf-8") as _file:
     _keys_line, _tags_line = [line.split("\t") for line in _file]
@@ -482,7 +483,7 @@ class Library:
         """
         schema = self._without_namespace(schema)
         try:
-            known: Schema = parsed(schema)
+            known: Schema = parsed(schema, self.ns)
         except ValueError:
             raise RuntimeError(
                 "Tried to parse a function schema: expected one such as 'sum(Tensor x, Tensor "

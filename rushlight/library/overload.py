@@ -7,7 +7,7 @@ from typing import Any
 
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight._ops import OpOverload
-from rushlight.export.overloads import Param, Schema, parsed
+from rushlight.ops._schemas import Param, Schema, parsed
 from rushlight.library.inferring import infer_schema
 
 
@@ -53,7 +53,7 @@ def _inferred(of: Any, name: str, overload: str) -> Schema:
     """The signature that a function's annotations tell; of parameters without any, what is known of them."""
     kernel = next(iter(of._kernels.values()))
     try:
-        return parsed(name + infer_schema(kernel, mutates_args=of._mutates))
+        return parsed(name + infer_schema(kernel, mutates_args=of._mutates), of._namespace)
     except (ValueError, KeyError):
         params = tuple(
             Param(
@@ -64,4 +64,5 @@ def _inferred(of: Any, name: str, overload: str) -> Schema:
             )
             for p in of._signature.parameters.values()
         )
-        return Schema(name, overload, params, f"{name}({', '.join(p.name for p in params)}) -> Tensor")
+        text = f"{name}({', '.join(p.name for p in params)}) -> Tensor"
+        return Schema(name, overload, params, text, of._namespace)

@@ -105,7 +105,7 @@ def _program(
     from rushlight.onnx.op_forms import FORMS
 
     def opened(row: Any, found: Any) -> bool:
-        name = row.name if found is None else found[0]._schema.name
+        name = row.name if found is None else found[0]._schema.op_name
         return name not in FORMS
 
     if isinstance(model, ExportedProgram):

@@ -202,7 +202,7 @@ class _Writer:
             if getattr(node.target, "__name__", "") != "getitem":
                 self.known[node] = node.meta["val"]
             return
-        if node.target._schema.name in ("sym_size", "_assert_tensor_metadata"):
+        if node.target._schema.op_name in ("sym_size", "_assert_tensor_metadata"):
             self.known[node] = node.meta.get("val")
             return
         self.builder.hint = node.name
@@ -231,10 +231,10 @@ class _Writer:
         )
         bound = node.target.bound(tuple(args), kwargs)
         schema = node.target._schema
-        if schema.name in op_forms.FORMS:
+        if schema.op_name in op_forms.FORMS:
             own = bound.get("self", bound.get("input"))
             arguments = {**_DEFAULTS, "self": own, "input": own, **bound}
-            return op_forms.written(schema.name, Forms(self.builder, outs), arguments)
+            return op_forms.written(schema.op_name, Forms(self.builder, outs), arguments)
         row, matched = node.target.row()
         if row.kind != "pointwise":
             raise UnsupportedOperatorError(

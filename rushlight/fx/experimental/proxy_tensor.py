@@ -100,10 +100,10 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                 found = self.decompositions[func](*args, **kwargs)
             if found is not NotImplemented:
                 return found
-        if func._schema.name == "lift_fresh":  # what Python has, a constant
+        if func._schema.op_name == "lift_fresh":  # what Python has, a constant
             return self.constant(func(*args, **kwargs))
         positional, named = map_aggregate((tuple(args), dict(kwargs)), self.argument)
-        if func._schema.name == "_local_scalar_dense":
+        if func._schema.op_name == "_local_scalar_dense":
             if self.refuses and _depends(positional[0]):
                 raise RuntimeError(
                     f"It appears that you're trying to get value out of a tracing tensor with {func} - "
@@ -113,11 +113,11 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                 )
             return func(*args, **kwargs)
         found = func(*args, **kwargs)
-        if func._schema.name == "_tensor_of":  # of an array of a row's: a constant, once it is used
+        if func._schema.op_name == "_tensor_of":  # of an array of a row's: a constant, once it is used
             return found
-        node = self.tracer.graph.call_function(func, positional, named, name=func._schema.name)
+        node = self.tracer.graph.call_function(func, positional, named, name=func._schema.op_name)
         if (
-            self.pre_dispatch and func._schema.name == "detach"
+            self.pre_dispatch and func._schema.op_name == "detach"
         ):  # of what a gradient keeps, if nobody reads it
             self.inner.add(node)
         self.record(found, node)
@@ -136,7 +136,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         found = run()
         self.inner |= set(self.tracer.graph.nodes) - before
         positional, named = map_aggregate((tuple(call.args), dict(call.kwargs)), self.argument)
-        node = self.tracer.graph.call_function(call.op, positional, named, name=call.op._schema.name)
+        node = self.tracer.graph.call_function(call.op, positional, named, name=call.op._schema.op_name)
         if call.take is not None:
             node = self.tracer.graph.call_function(operator.getitem, (node, call.take))
         self.record(found, node)

@@ -375,7 +375,7 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
                 named["generator"] = None  # the program draws from the default generator
             with paused():
                 result = call(*map(_plain, args), **{k: _plain(v) for k, v in kwargs.items()})
-            return self.record(Builtin(f"aten::{overload._schema.name}"), given, named, result)
+            return self.record(Builtin(f"aten::{overload._schema.op_name}"), given, named, result)
         if row.kind == "composite" and kwargs.get("out") is None and not self.named(row):
             result = interpreters.within(self, call, args, kwargs)
             parts = [t for t in flatten(result)[0] if isinstance(t, torch.Tensor)]
@@ -418,7 +418,7 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
         """
         if tracing() is not self or not methods.is_backward(op):
             return NotImplemented
-        return self.stays_python(op._schema.name, op, args, kwargs)
+        return self.stays_python(op._schema.op_name, op, args, kwargs)
 
     def named(self, row: Any) -> bool:
         """Whether TorchScript has the op or function under the row's name."""

@@ -45,7 +45,7 @@ def test_what_is_computed_twice_of_the_same_is_computed_once():
 
     graph = make_fx(f)(torch.ones(3))
     found = CSEPass(get_CSE_banned_ops())(graph)
-    names = [n.target._schema.name for n in found.graph_module.graph.nodes if n.op == "call_function"]
+    names = [n.target._schema.op_name for n in found.graph_module.graph.nodes if n.op == "call_function"]
     assert found.modified and names.count("sin") == 1 and names.count("rand_like") == 2
     assert not CSEPass(get_CSE_banned_ops())(found.graph_module).modified
 

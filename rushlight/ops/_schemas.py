@@ -1,0 +1,178 @@
+"""PyTorch's notation of signatures: `add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import rushlight as torch
+from rushlight._engine.ops.signature import REQUIRED
+
+
+class AliasInfo(NamedTuple):
+    """What a type says of memory: "(a!)" is written to, "(a -> *)" may be shared with any result.
+
+    sets: the names before and behind the arrow. Of lists, they are those of the items.
+    """
+
+    is_write: bool
+    sets: tuple[frozenset[str], frozenset[str]]
+    is_list: bool
+
+    @property
+    def before_set(self) -> set[str]:
+        """The names before the call; of a list itself, none."""
+        return set() if self.is_list else set(self.sets[0])
+
+    @property
+    def after_set(self) -> set[str]:
+        """The names behind the call; of a list itself, none."""
+        return set() if self.is_list else set(self.sets[1])
+
+
+def _aliases(kind: str) -> AliasInfo | None:
+    """What the parentheses of a type say, such as Tensor(a! -> *)[]; None without any."""
+    found = re.search(r"\(([^)]*)\)", kind)
+    if found is None:
+        return None
+    before, arrow, after = found[1].replace("!", "").partition("->")
+    names = frozenset(name.strip() for name in before.split("|"))
+    behind = frozenset(name.strip() for name in after.split("|")) if arrow else names
+    return AliasInfo("!" in found[1], (names, behind), kind.endswith("]"))
+
+
+class Param(NamedTuple):
+    """A parameter of a signature; `default` is REQUIRED where there is none."""
+
+    name: str
+    type: str
+    default: Any
+    kwarg_only: bool
+    alias_info: AliasInfo | None = None
+
+    def has_default_value(self) -> bool:
+        """Whether a call may leave it out."""
+        return self.default is not REQUIRED
+
+    @property
+    def default_value(self) -> Any:
+        """The default, None where there is none."""
+        return None if self.default is REQUIRED else self.whole_default
+
+    @property
+    def is_out(self) -> bool:
+        """Whether it is a result's memory: `out=` of a signature."""
+        return self.kwarg_only and self.alias_info is not None and self.alias_info.is_write
+
+    @property
+    def whole_default(self) -> Any:
+        """The default, a list where lists of a length are meant."""
+        plain = self.default is REQUIRED or "Device" in self.type
+        return self.default if plain else shaped(self.type, self.default)
+
+
+class Schema(NamedTuple):
+    """A signature: `add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`."""
+
+    op_name: str  # "add"
+    overload: str  # "Tensor", or "default"
+    arguments: tuple[Param, ...]
+    text: str
+    namespace: str = "aten"
+
+    @property
+    def name(self) -> str:
+        """ "aten::add"."""
+        return f"{self.namespace}::{self.op_name}"
+
+    @property
+    def overload_name(self) -> str:
+        """The overload as a file of signatures has it: nothing for the default one."""
+        return "" if self.overload == "default" else self.overload
+
+    @property
+    def writes(self) -> bool:
+        """Whether the op writes into what it is given."""
+        return "!" in self.text
+
+    @property
+    def is_mutable(self) -> bool:
+        """The same."""
+        return self.writes
+
+    @property
+    def returns(self) -> tuple[Param, ...]:
+        """The results: types, and names where they have some."""
+        whole = self.text.rpartition(" -> ")[2]
+        several = whole[1:-1].split(", ") if whole.startswith("(") else [whole]
+        parts = [part.partition(" ") for part in several if part]
+        return tuple(Param(name, _plain(kind), REQUIRED, False, _aliases(kind)) for kind, _, name in parts)
+
+    def __str__(self) -> str:
+        return f"{self.namespace}::{self.text}"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __hash__(self) -> int:
+        return hash((self.namespace, self.text))
+
+
+_VALUES = {"None": None, "True": True, "False": False, "Mean": 1}
+
+
+def _value(text: str | None) -> Any:
+    if text is None:
+        return REQUIRED
+    if text in _VALUES:
+        return _VALUES[text]
+    if text[0] == "[":
+        return [_value(item.strip()) for item in text[1:-1].split(",") if item.strip()]
+    if text[0] in "\"'":
+        return text[1:-1]
+    try:
+        return float(f"{float(text):.15g}") if re.search(r"[.e]", text) else int(text)
+    except ValueError:
+        return None
+
+
+def _matched(pattern: str, text: str) -> re.Match[str]:
+    """The match of a whole text; ValueError where there is none."""
+    found = re.fullmatch(pattern, text)
+    if found is None:
+        raise ValueError(f"expected a text like {pattern!r}, got {text!r}")
+    return found
+
+
+def _plain(kind: str) -> str:
+    """A type without what it says of memory; sizes are integers."""
+    return re.sub(r"\([^)]*\)|Sym(?=Int)", "", kind).replace("Int", "int")
+
+
+@lru_cache(None)
+def parsed(text: str, namespace: str = "aten") -> Schema:
+    """A line of schemas.tsv, or what programs define."""
+    name, overload, inner = _matched(r"(\w+)(?:\.(\w+))?\((.*)\) -> .*", text).groups()
+    params, keyword = [], False
+    for part in re.split(r", (?![^\[]*\])", inner) if inner else ():
+        if part == "*":
+            keyword = True
+            continue
+        kind, own, default = _matched(r"(.+?) (\w+)(?:=(.*))?", part).groups()
+        if kind.startswith("ScalarType") and default is not None and default.isdigit():
+            default = "None"  # the number of torch.int64, which is what the op makes anyway
+        params.append(Param(own, _plain(kind), _value(default), keyword, _aliases(kind)))
+    return Schema(name, overload or "default", tuple(params), text, namespace)
+
+
+def shaped(kind: str, value: Any) -> Any:
+    """A default as PyTorch shows it: lists of a length are lists, devices are devices."""
+    size = re.fullmatch(r".*\[(\d*)\]\??", kind)
+    if size and not isinstance(value, (list, tuple)) and value is not None:
+        return [value] * int(size[1])
+    if size and value is not None:
+        return list(value) * (int(size[1]) if size[1] and len(value) == 1 else 1)
+    if kind.startswith("Device") and not isinstance(value, torch.device):
+        return torch.device("cpu" if value is None else value)
+    return value
