@@ -138,8 +138,8 @@ def _meet(one: AliasInfo | None, other: AliasInfo | None) -> bool:
 
 
 class SchemaCheckMode(TorchDispatchMode):
-    """Inside of the context each op is held to its signature: RuntimeError where it writes to an argument, or
-    its results share memory, and the signature does not say so. `ops`, `mutated` and `aliasing` tell what ran.
+    """Inside of the context each op is held to its signature: RuntimeError where it writes to an argument or
+    results share memory, and the signature does not say so. `ops`, `mutated` and `aliasing` tell what ran.
     """
 
     def __init__(self) -> None:

@@ -15,8 +15,8 @@ import rushlight as torch
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight._engine.ops.table import Row
 from rushlight.export.overloads import Overload, Packet, aten_name, recorded, schemas_in_order
-from rushlight.ops._schemas import Schema
 from rushlight.fx import names
+from rushlight.ops._schemas import Schema
 
 __all__ = [
     "ArgsKwargsPair",

@@ -7,8 +7,8 @@ from typing import Any
 
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight._ops import OpOverload
-from rushlight.ops._schemas import Param, Schema, parsed
 from rushlight.library.inferring import infer_schema
+from rushlight.ops._schemas import Param, Schema, parsed
 
 
 class CustomOverload(OpOverload):
