@@ -81,6 +81,8 @@ from rushlight.toplevel.functions import _log_softmax as _log_softmax
 from rushlight import _logging as _logging
 from rushlight.ao.quantized_tensors import _make_per_channel_quantized_tensor as _make_per_channel_quantized_tensor
 from rushlight.ao.quantized_tensors import _make_per_tensor_quantized_tensor as _make_per_tensor_quantized_tensor
+from rushlight.nested.strided_layout import _nested_from_padded as _nested_from_padded
+from rushlight.nested.strided_layout import _nested_from_padded_and_nested_example as _nested_from_padded_and_nested_example
 from rushlight._C import _nnpack_available as _nnpack_available
 from rushlight import _ops as _ops
 from rushlight.toplevel.functions import _prelu_kernel as _prelu_kernel

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import rushlight as torch
 from rushlight._engine.tensors.geometry import strided
+from rushlight.nested.strided_layout import in_order, of_parts, over
 from rushlight.nested.tensor import Extent, NestedTensor, jagged, make
 
 __all__ = [
@@ -36,23 +38,24 @@ def nested_along(
 def _joined(parts: Sequence[Tensor], layout: Any) -> NestedTensor:
     if layout not in (jagged, strided):
         raise RuntimeError(f"Specified layout is unsupported for nested tensors: {layout}")
+    for i, (one, other) in enumerate(pairwise(parts)):
+        if one.ndim != other.ndim:
+            raise RuntimeError(
+                "All Tensors given to nested_tensor must have the same dimension. Found dimension "
+                f"{other.ndim} for Tensor at index {i + 1} and dimension {one.ndim} for Tensor at index {i}."
+            )
+    if layout is strided:
+        return of_parts(parts)
     if not parts:
         return make(torch.zeros(0), Extent(torch.zeros(1, dtype=torch.int64)), 1, layout)
-    ndims = {part.ndim for part in parts}
-    if len(ndims) != 1:
-        raise RuntimeError(
-            "All Tensors given to nested_tensor must have the same dimension. "
-            f"Found dimensions {[part.ndim for part in parts]}."
-        )
     if not parts[0].ndim:
         parts = [part.reshape(1) for part in parts]
     differing = [d for d in range(parts[0].ndim) if len({part.shape[d] for part in parts}) > 1]
-    if len(differing) > 1 or (layout is jagged and differing and differing != [0]):
+    if differing and differing != [0]:
         raise RuntimeError(
-            "the components differ in dims "
-            f"{differing}: a nested tensor has one uneven dim, with torch.jagged the first of components"
+            f"the components differ in dims {differing}: with torch.jagged they differ in their first alone"
         )
-    return nested_along(parts, (differing or [0])[0], layout=layout)
+    return nested_along(parts, 0, layout=layout)
 
 
 def _made(one: Any, dtype: Any, device: Any) -> Tensor:
@@ -72,24 +75,41 @@ def nested_tensor(
 
     layout: torch.strided by default, or torch.jagged, which more ops take.
     """
+    layout = strided if layout is None else layout
+    if layout is strided and not isinstance(tensor_list, list):
+        raise TypeError("Only lists (List[Tensor] and List[List...[Scalar]]) are accepted in nested_tensor")
     parts = [_made(one, dtype, device).detach() for one in tensor_list]
-    found = _joined(parts, strided if layout is None else layout)
+    found = _joined(parts, layout)
     found = found.like(found._values.clone() if len(parts) == 1 else found._values)
+    if not parts and (dtype is not None or device is not None):
+        found = found.like(found._values.to(dtype=dtype, device=device))
     return found.requires_grad_(requires_grad) if requires_grad else found
 
 
 def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any = None) -> Tensor:
-    """A nested tensor of components, at their place in the graph; of a dense tensor, of its rows."""
+    """A nested tensor of components, at their place in the graph; of a dense tensor, a view of its rows."""
+    layout = strided if layout is None else layout
     if isinstance(ts, NestedTensor):
-        return ts if dtype is None else ts.like(ts._values.to(dtype))
-    parts = ts.unbind(0) if isinstance(ts, Tensor) else list(ts)
+        if ts.layout is not layout:
+            raise RuntimeError("Converting between nested tensor layouts is not supported")
+        return ts.to(dtype=dtype or ts.dtype, device=device or ts.device)
     if not isinstance(ts, (Tensor, list, tuple)):
         raise TypeError(
             "as_nested_tensor(): Expected first argument to be a tensor or a list / tuple of tensors "
         )
-    return _joined(
-        [part.to(dtype=dtype or part.dtype) for part in parts], strided if layout is None else layout
-    )
+    if isinstance(ts, Tensor):
+        return _of_rows(ts.to(dtype=dtype or ts.dtype, device=device or ts.device), layout)
+    return _joined([part.to(dtype=dtype or part.dtype, device=device or part.device) for part in ts], layout)
+
+
+def _of_rows(whole: Tensor, layout: Any) -> NestedTensor:
+    """The rows of a dense tensor as components, a view where its memory allows it."""
+    if whole.ndim < 2:
+        raise RuntimeError("as_nested_tensor(): Expected tensor argument to have dim() > 1")
+    if layout is strided:
+        return over(whole.reshape(-1), in_order((tuple(whole.shape[1:]),) * len(whole)), whole.ndim)
+    ends = torch.arange(len(whole) + 1, device=whole.device) * whole.shape[1]
+    return make(whole.flatten(0, 1), Extent(ends), 1, layout)
 
 
 def nested_tensor_from_jagged(

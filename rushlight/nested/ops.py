@@ -8,6 +8,8 @@ import rushlight as torch
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.nested import strided_ops
+from rushlight.nested.strided_layout import Strided
 from rushlight.nested.tensor import NestedInt, NestedTensor, Rule, is_pointwise
 
 # Ops of one nested tensor that are the same op of its values, whatever else they take.
@@ -15,7 +17,7 @@ _OF_VALUES = frozenset(
     "clone contiguous to _to_dtype float double half bfloat16 long int cpu type type_as dropout "
     "alpha_dropout zeros_like "
     "ones_like empty_like full_like rand_like randn_like is_floating_point is_complex is_signed element_size "
-    "zero_ fill_ bernoulli where gelu silu".split()
+    "zero_ fill_ bernoulli where gelu silu div div_ true_divide floor_divide masked_fill masked_fill_".split()
 )
 # Reductions; without a dim, of all values.
 _REDUCE = frozenset("sum mean amax amin max min any all prod var std logsumexp norm argmax argmin".split())
@@ -23,6 +25,8 @@ _REDUCE = frozenset("sum mean amax amin max min any all prod var std logsumexp n
 
 def run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """func(*args, **kwargs), of which some are nested."""
+    if _any_strided([*args, *kwargs.values()]):
+        return strided_ops.run(func, args, kwargs)
     name = func.__name__
     rule = _RULES.get(name)
     if rule is not None:
@@ -32,6 +36,14 @@ def run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     raise NotImplementedError(
         f"torch.{name} of a nested tensor: it is not written for these; use unbind() and the components, or "
         "to_padded_tensor() and a mask"
+    )
+
+
+def _any_strided(values: Any) -> bool:
+    """Whether a value, or an item of a list, is of the strided layout."""
+    return any(
+        isinstance(value, Strided) or (isinstance(value, (list, tuple)) and _any_strided(value))
+        for value in values
     )
 
 

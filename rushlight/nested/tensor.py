@@ -1,4 +1,5 @@
-"""Nested tensors: a batch of tensors of one number of dims, of which one dim has its own size in each.
+"""Nested tensors: a batch of tensors of one number of dims, of which one dim has its own size in each (the
+jagged layout; strided_layout.py has the other).
 
 The components lie behind each other in `values`, along that dim; `offsets` (batch + 1,) says where each
 begins. Dim 0 counts the components, so dim d of the nested tensor is dim d - 1 of the values. An op comes by
@@ -18,7 +19,7 @@ import numpy as np
 import rushlight as torch
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.ops.table import ROWS
-from rushlight._engine.tensors.geometry import StorageLayout, strided
+from rushlight._engine.tensors.geometry import StorageLayout
 from rushlight._engine.tensors.tensor import Tensor
 
 jagged = StorageLayout("jagged")
@@ -115,7 +116,7 @@ class NestedTensor(Tensor):
 
     @property
     def layout(self) -> Any:
-        """torch.jagged or torch.strided, as it was made."""
+        """torch.jagged, or torch.strided of those in strided_layout.py."""
         return self._layout
 
     def parts_moved(self, move: Callable[[Tensor, Any], Tensor], dtype: Any) -> NestedTensor:
@@ -123,9 +124,7 @@ class NestedTensor(Tensor):
         return make(move(self._values, dtype), self.extent.moved(move), self.ragged, self._layout)
 
     def values(self) -> Tensor:
-        """The components behind each other: along the uneven dim, or with the strided layout flat."""
-        if self._layout is strided:
-            return torch.cat([part.reshape(-1) for part in self.unbind()])
+        """The components behind each other, along the uneven dim."""
         return self._values
 
     def offsets(self) -> Tensor:
@@ -134,6 +133,10 @@ class NestedTensor(Tensor):
 
     def lengths(self) -> None:
         """None: components lie without gaps."""
+
+    @property
+    def _offsets(self) -> Tensor:
+        return self.extent.offsets
 
     @property
     def _min_seqlen(self) -> int:
@@ -149,19 +152,14 @@ class NestedTensor(Tensor):
 
     @property
     def shape(self) -> Any:
-        """The sizes; that of the uneven dim is a symbol. RuntimeError with the strided layout."""
-        if self._layout is strided:
-            raise RuntimeError(
-                "a nested tensor of torch.strided has no sizes; ask size(dim) of an even dim, or use "
-                "layout=torch.jagged"
-            )
+        """The sizes; that of the uneven dim is a symbol."""
         sizes: list[int] = [len(self.extent.lengths), *self._values.shape]
         sizes[self.ragged] = self.extent.size
         found: Any = tuple.__new__(torch.Size, sizes)  # which keeps the symbol
         return found
 
     def size(self, dim: int | None = None) -> Any:
-        """The sizes, or one of them. RuntimeError for the uneven one with the strided layout."""
+        """The sizes, or one of them."""
         if dim is None:
             return self.shape
         at = wrap_dim(dim, self.dim())
@@ -169,8 +167,6 @@ class NestedTensor(Tensor):
             return len(self.extent.lengths)
         if at != self.ragged:
             return self._values.shape[at - 1]
-        if self._layout is strided:
-            raise RuntimeError(f"Given dimension {at} is irregular and does not have a size.")
         return self.extent.size
 
     def numel(self) -> int:
@@ -234,17 +230,17 @@ class NestedTensor(Tensor):
         )
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        if self._layout is strided:
-            parts = [f"  {t!r}".replace("\n", "\n  ") for t in self.unbind()]
-            return "nested_tensor([\n" + ",\n".join(parts) + "\n])"
+        return self._shown()
+
+    __str__ = __repr__
+
+    def _shown(self) -> str:
         said = f"size={tuple(self.shape)}, offsets={self.offsets()}"
         if self.grad_fn is not None:
             said += f", grad_fn=<{type(self.grad_fn).__name__}>"
         elif self.requires_grad:
             said += ", requires_grad=True"
         return f"NestedTensor({said}, contiguous={self.is_contiguous()})"
-
-    __str__ = __repr__
 
     def __deepcopy__(self, memo: Any) -> NestedTensor:
         return self.like(self._values.detach().clone().requires_grad_(self.requires_grad))
@@ -292,6 +288,13 @@ class NestedTensor(Tensor):
         """Backward from the values, with a gradient that is nested alike."""
         given = gradient._values if isinstance(gradient, NestedTensor) else gradient
         self._values.backward(given, *args, **options)
+
+    def _is_view(self) -> bool:
+        return self._values._is_view()
+
+    @property
+    def _base(self) -> Any:
+        return self._values._base
 
     def detach(self) -> NestedTensor:
         """The same values outside the graph."""

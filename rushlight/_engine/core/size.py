@@ -38,7 +38,7 @@ class Size(tuple[int, ...]):
     def __getitem__(self, key: slice) -> Size: ...
     def __getitem__(self, key: Any) -> int | Size:
         found = tuple.__getitem__(self, key)
-        return Size(found) if isinstance(found, tuple) else found
+        return tuple.__new__(Size, found) if isinstance(found, tuple) else found
 
     @overload
     def __add__(self, other: tuple[int, ...]) -> Size: ...
