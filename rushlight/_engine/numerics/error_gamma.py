@@ -121,7 +121,7 @@ def entr(x: Any) -> Any:
 
 
 # B(2k) / 2k and B(2k), the Bernoulli numbers of the asymptotic expansions, highest power first.
-_DIGAMMA_SERIES = (1 / 12, -691 / 32760, 1 / 132, -1 / 240, 1 / 252, -1 / 120, 1 / 12)
+DIGAMMA_SERIES = (1 / 12, -691 / 32760, 1 / 132, -1 / 240, 1 / 252, -1 / 120, 1 / 12)
 _TRIGAMMA_SERIES = (-3617 / 510, 7 / 6, -691 / 2730, 5 / 66, -1 / 30, 1 / 42, -1 / 30, 1 / 6)
 _ASYMPTOTIC_FROM = 10
 
@@ -142,7 +142,7 @@ def digamma(x: Any) -> Any:
     mirror = x < 0
     high, total = _shifted_up(np.where(mirror, 1 - x, x), lambda v: 1 / v)
     inverse = 1 / (high * high)
-    tail = np.where(high < 1e17, inverse * horner(inverse, _DIGAMMA_SERIES), 0)
+    tail = np.where(high < 1e17, inverse * horner(inverse, DIGAMMA_SERIES), 0)
     positive = np.log(high) - 0.5 / high - tail - total
     reflected = positive - math.pi / np.tan(math.pi * np.fmod(x, 1.0))
     result = np.where(mirror, np.where(x == np.floor(x), np.nan, reflected), positive)

@@ -70,8 +70,9 @@ ULP = {
     "erf": (1.5, 2),
     "erfc": (1, 5),
     "erfinv": (1, 5),
+    "digamma": (1, 500),  # of doubles close to its roots, where NumPy's is as far off
     "pow": (0.501, 2),
-    "lgamma": (2, 4),
+    "lgamma": (1.1, 4),
     "hypot": (1, 1),
     "rsqrt": (1.5, 1.5),
 }

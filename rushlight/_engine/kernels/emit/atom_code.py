@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import reduce
 from operator import or_
 
-from rushlight._engine.kernels.emit import vector_math as vm
+from rushlight._engine.kernels.emit import gamma_code as gamma, vector_math as vm
 from rushlight._engine.kernels.emit.lanes import Lane, is_float
 from rushlight._engine.kernels.emit.llvm_ir import BITS
 from rushlight._engine.kernels.emit.polynomials import PRECISIONS
@@ -107,6 +107,10 @@ def _libm(name: str) -> Emitter:
 def _erfc(d: str, x: Lane) -> Lane:
     # The C library's is the better one of doubles, ours fast.
     return (_through_double(vm.erfc) if x.kind == "float" else _libm("erfc"))(d, x)
+
+
+def _erfinv(d: str, x: Lane) -> Lane:
+    return _through_double(vm.erfinv_short if x.kind == "float" else vm.erfinv)(d, x)
 
 
 def _atan2(d: str, y: Lane, x: Lane) -> Lane:
@@ -314,6 +318,24 @@ def _tan(d: str, x: Lane) -> Lane:
     return _mostly(x.abs() <= PRECISIONS["float"].trig_limit, found, lambda: _libm("tan")(d, x))
 
 
+def _lgamma(d: str, x: Lane) -> Lane:
+    """Of positive float32 by way of doubles, else the C library's."""
+
+    def by_library(x: Lane) -> Lane:
+        return x.function.scalars("lgamma", x)
+
+    if x.kind != "float":
+        return _vector("lgamma", by_library)(d, x)
+    wide = x.cast("fpext", "double")
+    found = _mostly((wide > 0) & (wide < vm.INF), gamma.lgamma_positive(wide), lambda: by_library(wide))
+    return found.cast("fptrunc", "float")
+
+
+def _digamma(x: Lane) -> Lane:
+    positive = gamma.digamma_positive(x)
+    return _mostly(~(x < 0), positive, lambda: gamma.digamma_reflected(x))
+
+
 def _fma(d: str, a: Lane, b: Lane, c: Lane) -> Lane:
     return a.fma(b, c) if is_float(a.kind) else EMITTERS["add"](d, EMITTERS["mul"](d, a, b), c)
 
@@ -353,8 +375,9 @@ EMITTERS: dict[str, Emitter] = {
     "cos": _trigonometric("cos", vm.cos_moderate),
     "tan": _tan,
     "erfc": _erfc,
-    "erfinv": _through_double(vm.erfinv),
-    "lgamma": _through_double(lambda x: x.function.scalars("lgamma", x)),
+    "erfinv": _erfinv,
+    "lgamma": _lgamma,
+    "digamma": _through_double(_digamma),
     "maximum": _extreme("gt"),
     "minimum": _extreme("lt"),
     "clamp_min": _at_least,

@@ -11,7 +11,8 @@ float32 were rounded one coefficient at a time, each time refitting the rest:
   log    q of log(1 + f) = f - f^2 / 2 + f^3 q(f), for 0.699 <= 1 + f <= 1.399 (float32), and
          = f - f^2 / 2 + s (f^2 / 2 + s^2 q(s^2)), s = f / (2 + f), for |s| <= 0.18 (float64)
 and -log2(erfc(x)) / x for 0.59 <= x <= 3.95, (2^r - 1) / r for |r| <= 1/2 (for float32, and
-with an error of 2^r below 2^-40), log2((1 + s) / (1 - s)) / s, in s^2, for |s| <= 0.178 (below 2^-44).
+with an error of 2^r below 2^-40), log2((1 + s) / (1 - s)) / s, in s^2, for |s| <= 0.178 (below 2^-44),
+lgamma(x) / ((x - 1) (x - 2)), in x - 1.5, for 0.5 <= x <= 2.5 (below 2^-32).
 They are in numerics/coefficients.tsv.
 """
 
@@ -66,4 +67,5 @@ PRECISIONS = {
 
 ERF_FAR, EXP2_SINGLE = SERIES["vector_erf_far"], SERIES["vector_exp2_float"]
 EXP2_LESS_ONE, LOG2_RATIO = SERIES["vector_exp2_less_one"], SERIES["vector_log2_ratio"]
+LGAMMA_NEAR = SERIES["vector_lgamma_near"]
 ERF_BETWEEN, ERF_LIMIT = 0.6, 3.95

@@ -365,8 +365,8 @@ def erfc(x: Lane) -> Lane:
     return (x.abs() < 0.5).where(near, outer)
 
 
-def erfinv(x: Lane) -> Lane:
-    """The inverse of erf; of doubles."""
+def erfinv_short(x: Lane) -> Lane:
+    """The inverse of erf in doubles, to what a float needs."""
     offset, size = x * 0.5, x.abs()
     tail = (1 - size) * 0.5
     inner = 0.180625 - offset * offset
@@ -376,7 +376,13 @@ def erfinv(x: Lane) -> Lane:
     mid = polynomial(a, QUANTILE_MID[0]) / polynomial(a, QUANTILE_MID[1])
     far = polynomial(b, QUANTILE_FAR[0]) / polynomial(b, QUANTILE_FAR[1])
     outer = tail.equal(0).where(INF, (r > 5).where(far, mid)).copysign(x)
-    y = ((offset.abs() <= 0.425).where(centre, outer) * math.sqrt(0.5)).abs()
+    y = (offset.abs() <= 0.425).where(centre, outer) * math.sqrt(0.5)
+    return (size > 1).where(NAN, y)
+
+
+def erfinv(x: Lane) -> Lane:
+    """The inverse of erf; of doubles."""
+    y, size = erfinv_short(x).abs(), x.abs()
     # A step of Newton's method, by the difference that is known best.
     wrong = (size < 0.5).where(erf(y) - size, (1 - size) - erfc(y))
     better = (size < 1).where(y - wrong * exp(y * y) * (0.5 * math.sqrt(math.pi)), y)
