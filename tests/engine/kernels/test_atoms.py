@@ -355,9 +355,9 @@ def test_constant_powers(exponent):
 
 
 def test_unknown_atoms_stay_on_numpy():
-    kernel = pointwise((m.digamma(X),), (("x", "float32"),), ("float32",))
+    kernel = pointwise((m.trigamma(X),), (("x", "float32"),), ("float32",))
     assert not kernel.compile_now()
-    np.testing.assert_allclose(kernel(np.float32([1.0])), [-0.57721566], rtol=1e-6)
+    np.testing.assert_allclose(kernel(np.float32([1.0])), [1.6449341], rtol=1e-6)
 
 
 def _any_bits(d, count, seed):
