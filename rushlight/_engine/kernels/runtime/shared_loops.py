@@ -27,6 +27,7 @@ def write(module: Module) -> None:
     for size in (1, 2, 4, 8):
         _copy(module, size)
     _pack(module)
+    _few(module)
     _strip(module)
     _pointwise(module)
     _multi(module)
@@ -310,28 +311,24 @@ class _Lines:
         return good.get()
 
     def run(self, rows: str) -> None:
-        """The body along each row; rl_strip for what is left of the last vector."""
+        """The body along each row, and once more for what is left of its last vector."""
         f, strip, lanes = self.function, self.strip, self.strip.lanes
-        slots = f.i64("add", f.i64("shl", strip.count, 1), 1)
-        other_frame = f.op(f"alloca i64, i64 {slots}, align 16")
-        others = f.op(f"alloca ptr, i64 {strip.count}, align 16")
-        f.store("ptr", "null", other_frame)
         vectors, left = f.i64("udiv", self.n, lanes), f.i64("urem", self.n, lanes)
-        whole = f.i64("mul", vectors, lanes)
-        with f.loop(rows):
+        ends = _Ends(self, rows, f.i64("mul", vectors, lanes), left)
+        some = f.i64("icmp ne", left, 0)
+        with f.loop(rows) as row:
             with f.loop(strip.count) as k:
                 base, step, size, buffer = strip.operand(k)
                 strip.point(k, base, size)
-                f.store("ptr", f.at(base, f.i64("mul", whole, step)), slot(f, others, k))
                 with f.when(f.i64("icmp eq", step, 0)):
                     _repeat(f, buffer, base, size, f.i64("mul", size, lanes))
                     f.store("ptr", buffer, slot(f, strip.pointers, k))
                     f.store("i64", 0, slot(f, strip.increments, k))
+            with f.when(some):
+                ends.read(row)
             strip.call(vectors, lanes)
-            with f.when(f.i64("icmp ne", left, 0)):
-                f.emit(
-                    f"call void @rl_strip(ptr %desc, ptr {other_frame}, ptr {others}, ptr %steps, i64 {left})"
-                )
+            with f.when(some):
+                ends.write()
             self.go_on()
 
     def go_on(self) -> None:
@@ -343,8 +340,94 @@ class _Lines:
             f.store("ptr", f.at(f.load("ptr", base), step), base)
 
 
+class _Ends:
+    """What is left of rows behind their whole vectors: one more vector each.
+
+    It is read where it lies, what follows in memory with it, except in the last rows, behind which the
+    operand may end, and where rows are no further apart than that: there by way of a buffer. What is written
+    always goes by a buffer.
+    """
+
+    def __init__(self, lines: _Lines, rows: str, whole: str, left: str) -> None:
+        """whole: elements of a row in whole vectors, left: those behind them."""
+        f, self.lines, self.whole, self.left = lines.function, lines, whole, left
+        self.function, strip = f, lines.strip
+        slots = f.i64("add", f.i64("shl", strip.count, 1), 1)
+        self.frame = f.op(f"alloca i64, i64 {slots}, align 16")
+        self.pointers = f.at(self.frame, SLOT)
+        self.buffers = f.op(f"alloca i8, i64 {f.i64('mul', strip.count, _LINE)}, align 64")
+        self.in_place = f.op(f"alloca i64, i64 {strip.count}, align 16")
+        f.store("ptr", "null", self.frame)
+        increments = slot(f, self.pointers, strip.count)
+        with f.loop(strip.count) as k:
+            f.store("i64", 0, slot(f, increments, k))
+            f.store("i64", self._in_place(k, rows), slot(f, self.in_place, k))
+
+    def _apart(self, k: str) -> str:
+        """Bytes from row to row of an operand."""
+        f = self.function
+        return f.load("i64", slot(f, "%steps", f.i64("add", self.lines.strip.count, k)))
+
+    def _in_place(self, k: str, rows: str) -> str:
+        """Of how many rows the vector behind the others is within the operand."""
+        f, strip = self.function, self.lines.strip
+        size, apart = f.load("i64", slot(f, strip.sizes, k)), self._apart(k)
+        beyond = f.i64("mul", size, f.i64("sub", strip.lanes, self.left))
+        forward = f.i64("icmp sgt", apart, 0)
+        step = f.op(f"select i1 {forward}, i64 {apart}, i64 1")
+        last = f.i64("udiv", f.i64("add", beyond, f.i64("sub", step, 1)), step)
+        count = f.i64("sub", rows, last)
+        good = f.op(f"and i1 {forward}, {f.i64('icmp sgt', count, 0)}")
+        return f.op(f"select i1 {good}, i64 {count}, i64 0")
+
+    def _parts(self, k: str) -> tuple[str, str, str]:
+        """Where an operand's last elements of a row lie, its buffer, and their bytes."""
+        f, (base, _, size, _) = self.function, self.lines.strip.operand(k)
+        there = f.at(base, f.i64("mul", self.whole, size))
+        return there, f.at(self.buffers, f.i64("mul", k, _LINE)), f.i64("mul", self.left, size)
+
+    def read(self, row: str) -> None:
+        """Point at the operands' last elements of a row."""
+        f, strip = self.function, self.lines.strip
+        with f.loop(strip.reads) as k:
+            there, buffer, size = self._parts(k)
+            at = f.var(f.load("ptr", slot(f, strip.pointers, k)), "ptr")  # of what repeats along a row
+            with f.when(f.i64("icmp ne", f.load("i64", slot(f, "%steps", k)), 0)):
+                at.set(there)
+                with f.when(f.i64("icmp sge", row, f.load("i64", slot(f, self.in_place, k)))):
+                    at.set(buffer)
+                    again = f.i64("icmp ne", self._apart(k), 0)
+                    with f.when(f.op(f"or i1 {again}, {f.i64('icmp eq', row, 0)}")):
+                        f.emit(f"call void @rl_few(ptr {buffer}, ptr {there}, i64 {size})")
+            f.store("ptr", at.get(), slot(f, self.pointers, k))
+        with f.loop(strip.count, strip.reads) as k:
+            f.store("ptr", self._parts(k)[1], slot(f, self.pointers, k))
+
+    def write(self) -> None:
+        """Run the body on them."""
+        f, strip = self.function, self.lines.strip
+        f.emit(f"call void {strip.body}(ptr {self.frame}, i64 1, i64 {self.left})")
+        with f.loop(strip.count, strip.reads) as k:
+            there, buffer, size = self._parts(k)
+            f.emit(f"call void @rl_few(ptr {there}, ptr {buffer}, i64 {size})")
+
+
+def _few(module: Module) -> None:
+    """Copy less than twice _PIECES[0] bytes, piece by piece."""
+    f = Function(module, "define internal void @rl_few(ptr %to, ptr %from, i64 %bytes)")
+    done = f.var(0)
+    for piece in _PIECES:
+        with f.when(f.i64("icmp ne", f.i64("and", "%bytes", piece), 0)):
+            begin = done.get()
+            kind = f"<{piece} x i8>"
+            f.emit(f"store {kind} {f.load(kind, '%from', begin)}, ptr {f.at('%to', begin)}, align 1")
+            done.set(f.i64("add", begin, piece))
+    close(f, "void")
+
+
 # Bytes of the longest line of an operand's lanes, and of the vectors that fill it.
 _LINE, _FILL = 512, 64
+_PIECES = (256, 128, 64, 32, 16, 8, 4, 2, 1)
 
 
 def _repeat(f: Function, to: str, source: str, size: str, bytes_: str) -> None:
