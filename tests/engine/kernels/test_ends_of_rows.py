@@ -40,7 +40,7 @@ def test_rows_with_what_repeats(n: int, dtype: str) -> None:
         assert torch.equal(written.mul_(other), wanted)
 
 
-@pytest.mark.parametrize("n", (17, 31, 100))
+@pytest.mark.parametrize("n", [17, 31, 100])
 def test_nothing_behind_an_operand_is_read(n: int) -> None:
     page, rows = mmap.PAGESIZE, 4000
     size = -(-rows * n * 4 // page) * page
