@@ -113,6 +113,7 @@ from rushlight.distributed.groups import new_subgroups as new_subgroups
 from rushlight.distributed.groups import new_subgroups_by_enumeration as new_subgroups_by_enumeration
 from rushlight.distributed import nn as nn
 from rushlight.distributed import optim as optim
+from rushlight.distributed import pipelining as pipelining
 from rushlight.distributed.communication.transfers import recv as recv
 from rushlight.distributed.communication.objects import recv_object_list as recv_object_list
 from rushlight.distributed.communication.collectives import reduce as reduce

@@ -106,7 +106,10 @@ class CustomOpDef:
             heard = self._heard(leaves, args, named)
             if heard is not NotImplemented:
                 return heard
-        meta = any(isinstance(leaf, torch.Tensor) and leaf.is_meta for leaf in leaves)
+        tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+        if not tensors and "BackendSelect" in self._kernels:
+            return self._kernels["BackendSelect"](*args, **named)
+        meta = any(t.is_meta for t in tensors)
         where = "Meta" if meta else "CPU"
         for key in (where, "CompositeExplicitAutograd", "CompositeImplicitAutograd"):
             if key in self._kernels:

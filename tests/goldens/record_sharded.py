@@ -15,6 +15,8 @@ RUNS = {
     "fsdp": ("fsdp_cases.py", (), 2),
     "nn": ("nn_cases.py", (), 2),
     "two_dims": ("two_dims.py", (), 4),
+    "pipes": ("pipes.py", (), 2),
+    "pipes4": ("pipes.py", ("wrapped",), 4),
     "fsdp4": ("fsdp_cases.py", ("hybrid", "ragged"), 4),
     **{
         f"train_{way}": ("train.py", (way, 50), 1 if way == "one" else 2)

@@ -80,6 +80,18 @@ class FSDPModule:
         for member in self._members(recurse):
             member.reshard = bool(reshard_after_forward)
 
+    def _reduce_accumulated(self) -> None:
+        """Reduce the gradients that backwards without sync have left on each rank."""
+        units = [member.unit for member in self._members(True) if member.unit is not None]
+        for unit in units:
+            unit.sync = True
+            unit.reduce()
+        for unit in units:
+            unit.finish()
+            unit.show_shards()
+            unit.release()
+            unit.reset()
+
     def set_is_last_backward(self, is_last_backward: bool) -> None:
         """Taken; every backward ends with all reductions done."""
 

@@ -1,0 +1,206 @@
+"""What ranks do in a step, and in which order: a list of actions for each rank, by schedule."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import NamedTuple
+
+from rushlight.distributed.pipelining._utils import generate_rank_to_stage_mapping
+
+
+class _ComputationType(str, Enum):  # noqa: UP042 -- its str() is PyTorch's
+    """What is done."""
+
+    FORWARD = "F"
+    BACKWARD_INPUT = "I"
+    BACKWARD_WEIGHT = "W"
+    UNSHARD = "UNSHARD"
+    RESHARD = "RESHARD"
+    SEND_F = "SEND_F"
+    RECV_F = "RECV_F"
+    SEND_B = "SEND_B"
+    RECV_B = "RECV_B"
+    FULL_BACKWARD = "B"
+    OVERLAP_F_B = "OVERLAP_F_B"
+    REDUCE_GRAD = "REDUCE_GRAD"
+
+    @staticmethod
+    def from_str(action: str) -> _ComputationType:
+        """By its value."""
+        try:
+            return _ComputationType(action)
+        except ValueError:
+            raise RuntimeError(f"Invalid computation type {action}") from None
+
+
+_WORDS = "|".join(sorted((kind.value for kind in _ComputationType), key=len, reverse=True))
+_TOLD = re.compile(rf"(\d+)({_WORDS})(\d*)")
+
+
+class _Action(NamedTuple):
+    """Something that a stage does with a microbatch."""
+
+    stage_index: int
+    computation_type: _ComputationType
+    microbatch_index: int | None = None
+    sub_actions: tuple[_Action, ...] | None = None
+
+    def __str__(self) -> str:
+        return repr(self)
+
+    def __repr__(self) -> str:
+        if self.sub_actions is not None:
+            return f"({';'.join(map(repr, self.sub_actions))}){self.computation_type.value}"
+        number = "" if self.microbatch_index is None else self.microbatch_index
+        return f"{self.stage_index}{self.computation_type.value}{number}"
+
+    @property
+    def is_compute_op(self) -> bool:
+        """Whether it computes, and does not only send or gather."""
+        return self.computation_type in _COMPUTES
+
+    @staticmethod
+    def from_str(action_string: str) -> _Action | None:
+        """By what its repr says, such as "0F1"; None of an empty string."""
+        told = action_string.strip()
+        if not told:
+            return None
+        if told.startswith("("):
+            inner, _, kind = told[1:].rpartition(")")
+            found = [_Action.from_str(each) for each in inner.split(";")]
+            parts = tuple(each for each in found if each is not None)
+            return _Action(-1, _ComputationType.from_str(kind), None, parts)
+        match = _TOLD.fullmatch(told)
+        if match is None:
+            raise RuntimeError(
+                f"Invalid action string: {action_string}, should be formatted as "
+                "[stage][action type][(microbatch)] e.g. 2F0"
+            )
+        stage, kind, microbatch = match.groups()
+        return _Action(int(stage), _ComputationType.from_str(kind), int(microbatch) if microbatch else None)
+
+
+FORWARD = _ComputationType.FORWARD
+BACKWARD_INPUT = _ComputationType.BACKWARD_INPUT
+BACKWARD_WEIGHT = _ComputationType.BACKWARD_WEIGHT
+FULL_BACKWARD = _ComputationType.FULL_BACKWARD
+OVERLAP_F_B = _ComputationType.OVERLAP_F_B
+_COMPUTES = (FORWARD, FULL_BACKWARD, BACKWARD_INPUT, BACKWARD_WEIGHT, OVERLAP_F_B)
+
+Pair = tuple[int, int]  # a stage, a microbatch
+
+
+def gpipe(stage: int, stages: int, count: int) -> list[_Action]:
+    """All forwards, then all backwards."""
+    return [_Action(stage, kind, n) for kind in (FORWARD, FULL_BACKWARD) for n in range(count)]
+
+
+def alternating(stage: int, stages: int, count: int) -> list[_Action]:
+    """As many forwards as there are stages from here on, then a backward after each forward."""
+    order = [(stage, n) for n in range(count)]
+    return _interleaved(order, order, min(count, stages - stage) - 1)
+
+
+def _interleaved(forwards: list[Pair], backwards: list[Pair], ahead: int) -> list[_Action]:
+    """`ahead` forwards, then a forward and a backward in turn, then the backwards that are left."""
+    found = [_Action(stage, FORWARD, n) for stage, n in forwards[:ahead]]
+    for number, (stage, n) in enumerate(backwards):
+        if ahead + number < len(forwards):
+            found.append(_Action(forwards[ahead + number][0], FORWARD, forwards[ahead + number][1]))
+        found.append(_Action(stage, FULL_BACKWARD, n))
+    return found
+
+
+def breadth_first(rank: int, ranks: int, stages: int, count: int) -> list[_Action]:
+    """All forwards of a stage, then those of the rank's next one; the backwards the other way."""
+    mine = range(rank, stages, ranks)
+    found = [_Action(stage, FORWARD, n) for stage in mine for n in range(count)]
+    return found + [
+        _Action(stage, FULL_BACKWARD, n) for stage in reversed(mine) for n in reversed(range(count))
+    ]
+
+
+def depth_first(rank: int, ranks: int, stages: int, count: int, hops: int = 2) -> list[_Action]:
+    """Interleaved 1F1B: rounds of microbatches through all stages of the rank, backwards in turn.
+
+    hops: how many forwards more a rank begins with for each rank that comes behind it.
+    """
+    rounds = max(1, count // ranks)
+    each, mine = count // rounds, list(range(rank, stages, ranks))
+    forwards, backwards = (
+        [(stage, r * each + n) for r in range(rounds) for stage in order for n in range(each)]
+        for order in (mine, mine[::-1])
+    )
+    ahead = min((len(mine) - 1) * each + hops * (ranks - 1 - rank), len(forwards))
+    return _interleaved(forwards, backwards, ahead)
+
+
+def split_backwards(actions: list[_Action], behind: int) -> list[_Action]:
+    """The same with backwards in two parts: the inputs' at once, the weights' `behind` backwards later."""
+    found: list[_Action] = []
+    waiting: list[_Action] = []
+    for action in actions:
+        if action.computation_type is not FULL_BACKWARD:
+            found.append(action)
+            continue
+        found.append(action._replace(computation_type=BACKWARD_INPUT))
+        waiting.append(action._replace(computation_type=BACKWARD_WEIGHT))
+        if len(waiting) > behind:
+            found.append(waiting.pop(0))
+    return found + waiting
+
+
+def there_and_back(ranks: int, stages: int, count: int) -> dict[int, list[_Action]]:
+    """Schedules in which the last rank's two stages follow each other: found by playing them through.
+
+    In each unit of time a rank computes what it can: gradients of inputs first, which others wait for, then
+    forwards, of later stages first, while it keeps at most 2 * ranks microbatches; then those of weights.
+    """
+    mine = generate_rank_to_stage_mapping(ranks, stages, "v")
+    found: dict[int, list[_Action]] = {rank: [] for rank in range(ranks)}
+    done: set[_Action] = set()
+    while any(len(actions) < 3 * len(mine[0]) * count for actions in found.values()):
+        now = {rank: _next(mine[rank], stages, count, done, 2 * ranks) for rank in range(ranks)}
+        if all(action is None for action in now.values()):
+            now = {rank: _next(mine[rank], stages, count, done, stages * count) for rank in range(ranks)}
+        for rank, action in now.items():
+            if action is not None:
+                found[rank].append(action)
+                done.add(action)
+    return found
+
+
+def _next(mine: list[int], stages: int, count: int, done: set[_Action], most: int) -> _Action | None:
+    """What a rank can do now, that has the stages `mine`."""
+
+    def first(kind: _ComputationType, stage: int) -> _Action | None:
+        left = (_Action(stage, kind, n) for n in range(count))
+        return next((action for action in left if action not in done), None)
+
+    for stage in mine:
+        action = first(BACKWARD_INPUT, stage)
+        if action is not None and _needed(action, stages) <= done:
+            return action
+    kept = sum(a.stage_index in mine and a.computation_type is FORWARD for a in done)
+    kept -= sum(a.stage_index in mine and a.computation_type is BACKWARD_WEIGHT for a in done)
+    for stage in reversed(mine):
+        action = first(FORWARD, stage)
+        if action is not None and kept < most and _needed(action, stages) <= done:
+            return action
+    for stage in mine:
+        action = first(BACKWARD_WEIGHT, stage)
+        if action is not None and _needed(action, stages) <= done:
+            return action
+    return None
+
+
+def _needed(action: _Action, stages: int) -> set[_Action]:
+    """What comes before an action."""
+    stage, kind, n, _ = action
+    if kind is FORWARD:
+        return {_Action(stage - 1, FORWARD, n)} if stage else set()
+    if kind is BACKWARD_WEIGHT:
+        return {_Action(stage, BACKWARD_INPUT, n)}
+    following = {_Action(stage + 1, BACKWARD_INPUT, n)} if stage < stages - 1 else set()
+    return {_Action(stage, FORWARD, n)} | following
