@@ -30,6 +30,7 @@ __all__ = [
     "FakeTensor",
     "FakeTensorDeviceMismatchError",
     "FakeTensorMode",
+    "MetadataMismatchError",
     "UnsupportedFakeTensorException",
     "is_fake",
     "maybe_get_fake_mode",
@@ -57,6 +58,15 @@ class DynamicOutputShapeException(_Refused):
 
 class DataDependentOutputException(_Refused):
     """The op gives Python a number that nobody knows."""
+
+
+class MetadataMismatchError(RuntimeError):
+    """A fake tensor is not what the real one is."""
+
+    @property
+    def reason(self) -> str:
+        """What differs."""
+        return str(self)
 
 
 class FakeTensorDeviceMismatchError(RuntimeError):

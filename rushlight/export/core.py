@@ -12,12 +12,15 @@ from functools import cache
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.core.pytree import tree_map
 from rushlight._engine.dispatch import interpreters
 from rushlight._higher_order_ops.operators import recorder
+from rushlight._subclasses.fake_tensor import FakeTensorMode
 from rushlight._torch_dispatch.decompositions import instead
 from rushlight._torch_dispatch.translation import aten_call, is_op
 from rushlight.export import overloads, spellings
 from rushlight.export.numbers.symbolic import plain
+from rushlight.export.recording import real_tensors
 
 # Ops of their own that are computed by a row of another name.
 _TOLD_WHOLE = frozenset(("_adaptive_avg_pool2d", "_adaptive_avg_pool3d"))
@@ -36,8 +39,12 @@ class Lowering:
         if own in self.instead:
             return interpreters.within(self, self.instead[own], args, kwargs)
         given = own._schema.arguments
-        with self.paused():
-            result = run(*op._bound(tuple(map(plain, args)), {k: plain(v) for k, v in kwargs.items()}))
+        plain_args, plain_kwargs = tuple(map(plain, args)), {k: plain(v) for k, v in kwargs.items()}
+        if self.symbolic and not self.frames and real_tensors.wanted():
+            result = self._held_to_its_word(op, run, plain_args, plain_kwargs)
+        else:
+            with self.paused():
+                result = run(*op._bound(plain_args, plain_kwargs))
         positional = {p.name for p in given if not p.kwarg_only} & kwargs.keys()
         if positional:  # in the order of the signature
             names = [p.name for p in given if not p.kwarg_only]
@@ -46,6 +53,23 @@ class Lowering:
             kwargs = whole
         self.record(own, args, kwargs, result)
         return result
+
+    def _held_to_its_word(self: Any, op: Any, run: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """The result of a program's op, compared with what the op says of itself."""
+        mode = FakeTensorMode(shape_env=self.numbers.env())
+        sizes = {id(t): self.sizes(t) for t in real_tensors.tensors((args, kwargs))}
+
+        def shown(value: Any) -> Any:
+            return real_tensors.faked(mode, value, sizes[id(value)]) if id(value) in sizes else value
+
+        def fake() -> tuple[Any, Any]:
+            given = tree_map(shown, (args, kwargs))
+            with mode:
+                return given, op._kernels["Meta"](*given[0], **given[1])
+
+        with self.paused():
+            named = dict(zip([p.name for p in op._opoverload._schema.arguments], args, strict=False)) | kwargs
+            return real_tensors.checked(op, lambda: run(*op._bound(args, kwargs)), named, fake)
 
     def opens(self: Any, row: Any, found: Any) -> bool:
         """Whether an op is told in others."""

@@ -45,6 +45,7 @@ from rushlight.export.numbers.symbolic import (
     plain,
     python_functions,
 )
+from rushlight.export.recording import real_tensors
 from rushlight.export.recording.places import Places
 from rushlight.export.subgraphs import Frame, Subgraphs
 from rushlight.export.symbols import Sym
@@ -120,7 +121,7 @@ class Listener(Subgraphs, Lowering, Places):
         self.symbolic, self.shapes = symbolic, shapes
         self.conditions: list[bool] = list(conditions or ())
         self.numbers = Numbers(self.graph, Known(ranges), values or {}, set(ranges or ()), self.place)
-        if failures is not None:
+        if failures is not None or real_tensors.wanted():
             self.numbers.excused = self._excused
         self.numbers.argument = self.argument
         self.instead: dict[Any, Any] = instead or {}
