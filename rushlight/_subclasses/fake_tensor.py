@@ -103,6 +103,13 @@ _RANDOM = frozenset(
 )
 
 
+# Ops that are given the sizes of what they make, and where.
+_FACTORIES = {
+    **dict.fromkeys(("empty", "zeros", "ones", "full", "rand", "randn", "empty_strided"), 0),
+    **dict.fromkeys(("new_empty", "new_zeros", "new_ones", "new_full"), 1),
+}
+
+
 class FakeTensor(Tensor):
     """A tensor of a FakeTensorMode: sizes, strides, dtype and a device."""
 
@@ -134,6 +141,15 @@ class FakeTensor(Tensor):
         if any(type(n) is not int for n in (*sizes, *steps)):
             made._told = tuple.__new__(Size, tuple(sizes)), tuple(steps)
         return made
+
+    def told_as(self, sizes: Any) -> None:
+        """Say these sizes, where some are symbolic; strides are those of a contiguous tensor."""
+        if not any(type(n) is not int for n in sizes):
+            return
+        steps: list[Any] = [1]
+        for n in tuple(sizes)[:0:-1]:
+            steps.append(steps[-1] * n)
+        self._told = tuple.__new__(Size, tuple(sizes)), tuple(steps[::-1][: len(sizes)])
 
     def on(self, device: Any) -> FakeTensor:
         """The same, on another device."""
@@ -278,6 +294,8 @@ class FakeTensorMode(TorchDispatchMode):
         made = tree_map(lambda v: FakeTensor(self, v, _whole(where)) if isinstance(v, Tensor) else v, found)
         if isinstance(made, FakeTensor):
             made.constant = constant
+            if name in _FACTORIES:
+                made.told_as(args[_FACTORIES[name]])
         return made
 
     def _of_constant(self, t: Any) -> FakeTensor:

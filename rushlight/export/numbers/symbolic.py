@@ -124,6 +124,7 @@ class Numbers:
         where = self.place().get("stack_trace", "").strip()
         if self.excused is not None:
             self.excused(str(relation), where)
+            self.check(relation if value else relation.opposite(), True, None)
             return value
         sizes = ", ".join(sorted(n for n in relation.free() if self.unbacked.get(n, (0, 0))[1] is not None))
         raise GuardOnDataDependentSymNode(
