@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from importlib import import_module
 from types import CodeType
 from typing import Any, TypeVar, overload
@@ -207,9 +208,22 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     def plain(*args: Any, **kwargs: Any) -> Any:
         if not is_exporting():  # which records what the function does
             escape(f"{getattr(fn, '__name__', fn)!r} is disabled" + (f" ({reason})" if reason else ""))
+        noted: Any = nullcontext()
+        if is_exporting():
+            from rushlight.fx import traceback  # few programs need it
+
+            if traceback.has_preserved_node_meta():
+                noted = traceback.annotate(
+                    {
+                        "_torchdynamo_disable": True,
+                        "_torchdynamo_disable_recursive": recursive,
+                        "_torchdynamo_disable_method": getattr(fn, "__name__", str(fn)),
+                    }
+                )
         before, _INSIDE.compiled = _INSIDE.compiled, False
         try:
-            return fn(*args, **kwargs)
+            with noted:
+                return fn(*args, **kwargs)
         finally:
             _INSIDE.compiled = before
 

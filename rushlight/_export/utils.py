@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 from collections.abc import Callable, Iterable
 from itertools import count
@@ -76,8 +77,21 @@ def register_dataclass_as_pytree_node(
     unflatten_fn: Any = None,
     *,
     serialized_type_name: str | None = None,
+    return_none_fields: bool = False,
 ) -> None:
-    """Instances of a dataclass are containers from now on: of those fields that are not None."""
+    """Instances of a dataclass are containers from now on: of those fields that are not None; of all where
+    return_none_fields says so.
+    """
+    if return_none_fields and flatten_fn is None and unflatten_fn is None:
+        names = [f.name for f in dataclasses.fields(cls) if f.init]
+
+        def flat(obj: Any) -> tuple[list[Any], Any]:
+            return [getattr(obj, name) for name in names], [names, []]
+
+        def build(items: Iterable[Any], context: Any) -> Any:
+            return cls(**dict(zip(context[0], items, strict=True)))
+
+        flatten_fn, unflatten_fn = flat, build
     if flatten_fn is None and unflatten_fn is None:
         _pytree.register_dataclass(cls, serialized_type_name=serialized_type_name)
     else:

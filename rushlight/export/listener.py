@@ -16,7 +16,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import count
 from typing import Any
 
@@ -137,12 +137,14 @@ class Listener(Subgraphs, Lowering, Places):
         self.core = bool(getattr(opened, "core", False))
         self.opened = opened or (lambda row, found: found is None)
         self._begin(module, preserved)
-        self.attributes = {
-            id(t): f"{p}.{n}".lstrip(".")
+        held = [
+            (f"{p}.{n}".lstrip("."), t)
             for p, m in module.named_modules()
             for n, t in m.__dict__.items()
             if isinstance(t, torch.Tensor)
-        }
+        ]
+        self.attributes = {id(t): name for name, t in held}
+        self.other_names = [(name, t) for name, t in held if self.attributes[id(t)] != name]
 
     described = Value
 
@@ -289,6 +291,25 @@ class Listener(Subgraphs, Lowering, Places):
             return bool(t._array.item())
         found = self.number(t if t.dtype == torch.bool else torch.ne(t, 0))
         return self.numbers.decide(found.relation, found.value) if isinstance(found, SymBool) else found
+
+    def of_numbers(self, data: Any, dtype: Any) -> Any:
+        """The tensor of numbers and nested lists of them, told as such; None where none depends on inputs."""
+        if self.depth or self.is_constant(True if not _has_symbolic(data) else None):
+            return None
+        kind = dtype or _made_of(data)
+
+        def told(part: Any) -> Any:
+            if isinstance(part, (list, tuple)):
+                return torch.stack(list(map(told, part)))
+            self.depth += 1
+            try:
+                made = torch.scalar_tensor(plain(part), dtype=kind)
+            finally:
+                self.depth -= 1
+            self.record(overloads.named("torch.ops.aten.scalar_tensor.default"), (part,), {"dtype": kind}, made)
+            return made
+
+        return told(data)
 
     def _is_constant(self, t: Any) -> bool:
         """Whether a tensor is one that the program makes of Python's numbers."""
@@ -481,6 +502,23 @@ class Listener(Subgraphs, Lowering, Places):
         return self.known[id(t)]
 
 
+def _has_symbolic(data: Any) -> bool:
+    """Whether numbers, or nested lists of them, depend on inputs."""
+    if type(data) in (list, tuple):
+        return any(map(_has_symbolic, data))
+    return isinstance(data, SYMBOLIC)
+
+
+def _made_of(data: Any) -> Any:
+    """The dtype of a tensor of numbers, or of nested lists of them."""
+    if isinstance(data, (list, tuple)):
+        return reduce(torch.promote_types, map(_made_of, data))
+    value = plain(data)
+    if isinstance(value, bool):
+        return torch.bool
+    return torch.int64 if isinstance(value, int) else torch.get_default_dtype()
+
+
 _COUNTED = frozenset(
     ("nonzero", "masked_select", "index", "unique", "unique_consecutive", "repeat_interleave")
 )
@@ -582,6 +620,10 @@ class _Tape:
     def converted(self, t: Any, whole: bool) -> Any:
         """A tensor converted to what it is."""
         return self.to.converted(t, whole)
+
+    def of_numbers(self, data: Any, dtype: Any) -> Any:
+        """A tensor that is made of numbers."""
+        return self.to.of_numbers(data, dtype)
 
     def branch(self, t: Any) -> bool:
         """The same, as True or False."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -230,6 +231,7 @@ class ExportedProgram:
         """The program with another graph and signature, and with another state where that is given."""
         made = copy.copy(self)
         made._graph_module, made._graph_signature = graph_module, graph_signature
+        _each_item_once(graph_module, graph_signature)
         made._state_dict = self._state_dict if state_dict is None else state_dict
         made._constants = self._constants if constants is None else constants
         made._verifiers = self._verifiers if verifiers is None else verifiers
@@ -365,6 +367,25 @@ class ExportedProgram:
         made._graph_module = copy.deepcopy(self._graph_module, memo)
         made._state_dict, made._constants = copy.deepcopy((self._state_dict, self._constants), memo)
         return made
+
+
+def _each_item_once(module: GraphModule, signature: Any) -> None:
+    """One node for each item of an op's results, however often it is asked for."""
+    gone = False
+    for node in list(module.graph.nodes):
+        first: dict[Any, Any] = {}
+        for user in list(node.users):
+            if user.op != "call_function" or user.target is not operator.getitem or user.args[0] is not node:
+                continue
+            known = first.setdefault(user.args[1], user)
+            if known is user:
+                continue
+            gone = True
+            user.replace_all_uses_with(known)
+            module.graph.erase_node(user)
+            signature.replace_all_uses(user.name, known.name)
+    if gone:
+        module.recompile()
 
 
 def placed(known: list[Symbol], nodes: list[Any]) -> list[Symbol]:

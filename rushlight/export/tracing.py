@@ -26,6 +26,7 @@ from rushlight.export.numbers.nodes import SizeNodes
 from rushlight.export.numbers.symbolic import SIZES, SYMBOLIC, Numbers
 from rushlight.export.overloads import Overload
 from rushlight.export.program import ExportedModule, ExportedProgram
+from rushlight.export.recording import shapes_given
 from rushlight.export.recording.fakes import Fakes
 from rushlight.export.recording.inputs import by_parameter, paths, spread
 from rushlight.export.recording.module_calls import module_calls, renamed
@@ -193,7 +194,11 @@ class _Call:
         self.names = list(order)
         pathed = [part for name, value in order.items() for part in paths(name, f"L['{name}']", value)]
         self.inputs, self.sources = [p[0] for p in pathed], [p[1] for p in pathed]
+        if isinstance(shapes, (tuple, list)) and len(shapes) == len(bound):
+            shapes_given.check(bound, shapes)
         shapes = by_parameter(shapes, forward, bound, [name for name, _ in named])
+        if isinstance(shapes, dict):
+            shapes_given.check(order, shapes)
         self.symbols = symbols(spread(shapes, order), self.leaves, self.sources)
 
     def exported(self) -> ExportedProgram:
@@ -313,7 +318,10 @@ class _Call:
         """The call at some sizes, and with some numbers for those that are read of tensors. symbolic: tell
         these symbolically. shapes: of the tensors, where an earlier record has told; conditions: of branches.
         """
-        values = [v.detach().clone() if isinstance(v, torch.Tensor) else v for v in self.leaves]
+        values = [
+            v.detach().clone().requires_grad_(v.requires_grad) if isinstance(v, torch.Tensor) else v
+            for v in self.leaves
+        ]
         for known in self.symbols:
             for place, of in known.places.items():
                 size = of(sizes[known.name])
@@ -542,6 +550,8 @@ def _assembled(call: _Call, record: _Record) -> ExportedProgram:
         )
     )
     hidden = {name: b for name, b in mod.named_buffers() if name not in state}
+    listener = record.listener  # some attributes are constants of another name
+    hidden |= {n: t for n, t in listener.other_names if listener.attributes[id(t)] in listener.constants}
     root = torch.nn.Module()
     for name, module in record.listener.top.modules.items():
         setattr(root, name, module)

@@ -7,8 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import rushlight as torch
-from rushlight._engine.core.pytree import tree_map
+from rushlight._engine.core.pytree import NODES, kind_of, tree_map
 from rushlight.export.errors import UserError
+from rushlight.export.recording.shapes_given import check
 from rushlight.export.symbols import UNBOUNDED, Dim, _Hint
 
 __all__ = ["DynamicShapesSpec", "RootDim", "_dump_dynamic_shapes", "_load_dynamic_shapes"]
@@ -42,6 +43,7 @@ def _dump_dynamic_shapes(
     if dynamic_shapes is not None:
         given = tuple(dynamic_shapes.values()) if isinstance(dynamic_shapes, dict) else tuple(dynamic_shapes)
         values = (*args, *(kwargs or {}).values())
+        check(dict(enumerate(values)), given)
         shapes = tuple(_written(value, shape, dims) for value, shape in zip(values, given, strict=True))
     spec = DynamicShapesSpec(shapes, {name: dims[name] for name in sorted(dims)})
     return asdict(spec) if to_dict else spec
@@ -55,6 +57,8 @@ def _written(value: Any, shape: Any, dims: dict[str, RootDim]) -> Any:
         return [_dim(size if dim is None else dim, dims) for size, dim in zip(value.shape, told, strict=True)]
     if isinstance(value, dict):
         return {k: _written(v, None if shape is None else shape[k], dims) for k, v in value.items()}
+    if kind_of(value) is not None and not isinstance(value, (tuple, list)):  # a program's class: its parts
+        value = list(NODES[kind_of(value)].flatten_fn(value)[0])
     if isinstance(value, (tuple, list)):
         parts = [_written(v, None if shape is None else shape[i], dims) for i, v in enumerate(value)]
         return tuple(parts) if isinstance(value, tuple) else parts

@@ -13,7 +13,7 @@ from rushlight._engine.core.callers import warn
 from rushlight._engine.core.device import Default, device as Device
 from rushlight._engine.core.dtype import dtype as Dtype, get_default_dtype, int64
 from rushlight._engine.core.errors import warn_once
-from rushlight._engine.core.recording import constant
+from rushlight._engine.core.recording import TAPE, constant
 from rushlight._engine.tensors.construction.from_data import from_buffer, infer
 from rushlight._engine.tensors.construction.interop import from_dlpack, from_numpy, lifted
 from rushlight._engine.tensors.construction.placement import (
@@ -74,6 +74,10 @@ def _copied(advised: str, data: Any, dtype: Dtype | None, where: Device | None) 
     if not isinstance(data, Tensor):
         if _is_storage(data):
             return _moved(_of_storage(data, dtype), where)
+        if TAPE and hasattr(TAPE[-1], "of_numbers"):  # these may be numbers of the program's inputs
+            made = TAPE[-1].of_numbers(data, dtype)
+            if made is not None:
+                return _moved(made, where)
         return _moved(wrap(constant(infer(data, dtype))), where)
     warn(_COPY_ADVICE.format(advised), UserWarning)
     kept = alias(data)
