@@ -352,10 +352,12 @@ def values_alone(program: Any) -> Any:
 
 def copied_back(program: Any, made: Graph, results: Any, values: Any) -> tuple[Any, ...]:
     """Write the first results of a program into the inputs whose new values they are, in a graph in which
-    values(name) is an input; the results for the caller.
+    values(name) is an input; the results for the caller, among which these inputs are themselves.
     """
+    written: dict[Any, Any] = {}
     changed = [s for s in program.graph_signature.output_specs if s.kind in _CHANGED.values()]
     for spec, value in zip(changed, results, strict=False):
         target = overloads.named("torch.ops.aten.copy_.default")
-        made.call_function(target, (values(spec.target), value), name="copy__default")
-    return tuple(results[len(changed) :])
+        copied = made.call_function(target, (values(spec.target), value), name="copy__default")
+        written[value] = copied
+    return tuple(written.get(v, v) if isinstance(v, Node) else v for v in results[len(changed) :])

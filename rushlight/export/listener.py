@@ -16,7 +16,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from functools import lru_cache, reduce
+from functools import lru_cache
 from itertools import count
 from typing import Any
 
@@ -46,6 +46,7 @@ from rushlight.export.numbers.symbolic import (
     python_functions,
 )
 from rushlight.export.recording import real_tensors
+from rushlight.export.recording.made_of_numbers import MadeOfNumbers
 from rushlight.export.recording.places import Places
 from rushlight.export.subgraphs import Frame, Subgraphs
 from rushlight.export.symbols import Sym
@@ -89,7 +90,7 @@ class Value:
         return f"Value({self.dtype}[{', '.join(map(str, self.shape))}])"
 
 
-class Listener(Subgraphs, Lowering, Places):
+class Listener(Subgraphs, Lowering, MadeOfNumbers, Places):
     """Writes a graph while a call runs. attributes: names of tensors that modules hold beside their state;
     opened(row, its overload): whether a composite row is told in the rows that it consists of. instead:
     functions in the place of overloads. failures: gets what else would be an error (of a draft).
@@ -292,25 +293,6 @@ class Listener(Subgraphs, Lowering, Places):
         found = self.number(t if t.dtype == torch.bool else torch.ne(t, 0))
         return self.numbers.decide(found.relation, found.value) if isinstance(found, SymBool) else found
 
-    def of_numbers(self, data: Any, dtype: Any) -> Any:
-        """The tensor of numbers and nested lists of them, told as such; None where none depends on inputs."""
-        if self.depth or self.is_constant(True if not _has_symbolic(data) else None):
-            return None
-        kind = dtype or _made_of(data)
-
-        def told(part: Any) -> Any:
-            if isinstance(part, (list, tuple)):
-                return torch.stack(list(map(told, part)))
-            self.depth += 1
-            try:
-                made = torch.scalar_tensor(plain(part), dtype=kind)
-            finally:
-                self.depth -= 1
-            self.record(overloads.named("torch.ops.aten.scalar_tensor.default"), (part,), {"dtype": kind}, made)
-            return made
-
-        return told(data)
-
     def _is_constant(self, t: Any) -> bool:
         """Whether a tensor is one that the program makes of Python's numbers."""
         node = self.known.get(id(t))
@@ -500,23 +482,6 @@ class Listener(Subgraphs, Lowering, Places):
             self.known[id(t)].meta.update(copied.meta, fixed=t._version, nr=len(self.order))
             self.order.append(self.known[id(t)])
         return self.known[id(t)]
-
-
-def _has_symbolic(data: Any) -> bool:
-    """Whether numbers, or nested lists of them, depend on inputs."""
-    if type(data) in (list, tuple):
-        return any(map(_has_symbolic, data))
-    return isinstance(data, SYMBOLIC)
-
-
-def _made_of(data: Any) -> Any:
-    """The dtype of a tensor of numbers, or of nested lists of them."""
-    if isinstance(data, (list, tuple)):
-        return reduce(torch.promote_types, map(_made_of, data))
-    value = plain(data)
-    if isinstance(value, bool):
-        return torch.bool
-    return torch.int64 if isinstance(value, int) else torch.get_default_dtype()
 
 
 _COUNTED = frozenset(

@@ -254,6 +254,9 @@ class _Outline:
             given = [value(n) if isinstance(n, Node) else n for n in kept.inputs]
             call = made.call_module(called, *kept.in_spec.unflatten(given))
             results = [(i, n) for i, n in enumerate(kept.outputs) if n in gives]
+            for n in gives:
+                if n not in kept.outputs:  # one of its inputs, that it has written into
+                    values[n] = value(_itself(n, kept.outputs, kept.inputs))
         call.meta.update({"custom": noted} if noted else {})
         for i, node in results:
             values[node] = made.call_function(_item if kept is None else _leaf, (call, i))
@@ -271,7 +274,9 @@ class _Outline:
             [self.by_name.get(a.name) if a.name else a.value for a in told_of]
             for told_of in (told.inputs, told.outputs)
         )
-        if not set(gives) <= {n for n in outputs if isinstance(n, Node)}:
+        if not {_itself(n, outputs, inputs) for n in gives} <= {
+            n for n in (*inputs, *outputs) if isinstance(n, Node)
+        }:
             return None
         if not set(uses) <= {n for n in inputs if isinstance(n, Node)}:
             return None
@@ -356,6 +361,21 @@ def _adopt(own: Any, other: Any) -> None:
             setattr(own, name, child)
         elif mine is not child:
             _adopt(mine, child)
+
+
+def _itself(node: Any, outputs: Sequence[Any], inputs: Sequence[Any]) -> Any:
+    """The input of a module that a node is: one that is written into, or converted to what it is."""
+    while node not in outputs and node not in inputs and isinstance(node.target, Overload):
+        first = node.args[0] if node.args else None
+        name = node.target._schema.name
+        told = [getattr(n, "meta", {}).get("val") for n in (node, first)]
+        same = (
+            name == "to" and len({(getattr(v, "dtype", v), str(getattr(v, "device", v))) for v in told}) == 1
+        )
+        if not isinstance(first, Node) or not (same or (node.target._schema.writes and name.endswith("_"))):
+            return node
+        node = first
+    return node
 
 
 def _leaf(values: Any, index: int) -> Any:

@@ -52,21 +52,23 @@ def _mismatch(what: str) -> NoReturn:
 def _check(value: Any, shape: Any, path: str) -> None:
     """Go through a container beside what is said of it; None says that nothing below may change."""
     if isinstance(value, torch.Tensor):
-        return _of_tensor(value, shape, path)
-    if shape is None or kind_of(value) is None:
-        return None
-    if type(value) not in _BUILT:  # a program's class: told by its parts in order
-        if not isinstance(shape, (list, tuple, dict)):
-            return None
-        value = type(shape)(NODES[kind_of(value)].flatten_fn(value)[0]) if not isinstance(shape, dict) else {}
-        if len(value) != len(shape):
-            return None
-    if type(shape) not in _BUILT:
+        _of_tensor(value, shape, path)
+    elif shape is None or kind_of(value) is None:
+        return
+    elif type(value) not in _BUILT:  # a program's class: told by its parts in order
+        parts = NODES[kind_of(value)].flatten_fn(value)[0]
+        if isinstance(shape, (list, tuple)) and len(shape) == len(parts):
+            _each(type(shape)(parts), shape, path)
+    elif type(shape) not in _BUILT:
         _mismatch(f"`inputs{path}` is a {type(value)}, but `dynamic_shapes{path}` is not")
-    if type(value) is not type(shape):
+    elif type(value) is not type(shape):
         _mismatch(f"`inputs{path}` is a {type(value)}, but `dynamic_shapes{path}` is a {type(shape)}")
-    if len(value) != len(shape) and not isinstance(value, dict):
-        _mismatch(f"`inputs{path}` has {len(value)} elements, but `dynamic_shapes{path}` has {len(shape)} elements")
+    else:
+        _each(value, shape, path)
+
+
+def _each(value: Any, shape: Any, path: str) -> None:
+    """The same of each part of a container."""
     if isinstance(value, dict):
         if value.keys() != shape.keys():
             _mismatch(
@@ -74,10 +76,13 @@ def _check(value: Any, shape: Any, path: str) -> None:
             )
         for key, item in value.items():
             _check(item, shape[key], f"{path}[{key!r}]")
-        return None
+        return
+    if len(value) != len(shape):
+        _mismatch(
+            f"`inputs{path}` has {len(value)} elements, but `dynamic_shapes{path}` has {len(shape)} elements"
+        )
     for i, item in enumerate(value):
         _check(item, shape[i], f"{path}[{i}]")
-    return None
 
 
 def _of_tensor(t: Any, shape: Any, path: str) -> None:
