@@ -367,7 +367,7 @@ def _itself(node: Any, outputs: Sequence[Any], inputs: Sequence[Any]) -> Any:
     """The input of a module that a node is: one that is written into, or converted to what it is."""
     while node not in outputs and node not in inputs and isinstance(node.target, Overload):
         first = node.args[0] if node.args else None
-        name = node.target._schema.name
+        name = node.target._schema.op_name
         told = [getattr(n, "meta", {}).get("val") for n in (node, first)]
         same = (
             name == "to" and len({(getattr(v, "dtype", v), str(getattr(v, "device", v))) for v in told}) == 1
