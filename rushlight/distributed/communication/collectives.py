@@ -14,6 +14,7 @@ from datetime import timedelta
 from typing import Any
 
 import rushlight
+from rushlight._engine.core.recording import TAPE
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.distributed.communication.operation_queue import Steps
 from rushlight.distributed.communication.reductions import (
@@ -32,6 +33,19 @@ from rushlight.distributed.errors import DistBackendError, RankFailure
 from rushlight.distributed.groups import ProcessGroup, checked_timeout, default_group, get_group_rank, member
 
 # --- what is checked -----------------------------------------------------------------------------
+
+
+def recorded() -> bool:
+    """Whether torch.export records the program, which tells collectives as ops."""
+    return bool(TAPE) and hasattr(TAPE[-1], "exports")
+
+
+def exported(name: str, *args: Any) -> Work | None:
+    """A collective of these arguments, told as ops."""
+    from rushlight.distributed.communication import exported as told  # few programs need it
+
+    done: Work | None = getattr(told, name)(*args)
+    return done
 
 
 def check_tensor(value: Any, name: str) -> None:
@@ -148,6 +162,8 @@ def all_reduce(
     check_tensor(tensor, "tensor")
     if (group := member(group, "all_reduce")) is None:
         return None
+    if recorded():
+        return exported("all_reduce", tensor, op, group, async_op)
     if group.coalesced is not None:
         group.coalesced.append((all_reduce, (tensor,), op))
         return None
@@ -252,6 +268,8 @@ def reduce_scatter_tensor(
     check_tensor(input, "input")
     if (group := member(group, "reduce_scatter_tensor")) is None:
         return None
+    if recorded():
+        return exported("reduce_scatter_tensor", output, input, op, group, async_op)
     if group.coalesced is not None:
         group.coalesced.append((reduce_scatter_tensor, (output, input), op))
         return None
@@ -328,6 +346,8 @@ def broadcast(
     check_tensor(tensor, "tensor")
     if member(group, "broadcast") is None:
         return None
+    if recorded():
+        return exported("broadcast", tensor, group.ranks[root], group, async_op)
     check_root(group, "broadcast", root)
     if (by := group.served_by(tensor)) is not None:
         return by.broadcast(tensor, root, async_op)
@@ -360,6 +380,8 @@ def all_gather(
     check_dtypes(*tensor_list, tensor)
     if (group := member(group, "all_gather")) is None:
         return None
+    if recorded():
+        return exported("all_gather", tensor_list, tensor, group, async_op)
     if (by := group.served_by(tensor)) is not None:
         if len(tensor_list) != group.size():
             raise ValueError("Tensor list input to all_gather must match number of ranks")
@@ -443,6 +465,8 @@ def all_gather_into_tensor(
     check_tensor(output_tensor, "output_tensor")
     if (group := member(group, "all_gather_into_tensor")) is None:
         return None
+    if recorded():
+        return exported("all_gather_into_tensor", output_tensor, input_tensor, group, async_op)
     if group.coalesced is not None:
         group.coalesced.append((all_gather_into_tensor, (output_tensor, input_tensor), None))
         return None

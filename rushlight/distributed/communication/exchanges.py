@@ -13,9 +13,11 @@ from rushlight.distributed.communication.collectives import (
     check_shapes,
     check_tensor,
     check_tensors,
+    exported,
     hand_out,
     joined,
     note,
+    recorded,
     root_rank,
 )
 from rushlight.distributed.communication.operation_queue import Steps
@@ -193,6 +195,10 @@ def all_to_all_single(
     check_tensor(output, "output")
     check_tensor(input, "input")
     check_dtypes(output, input)
+    if recorded():
+        return exported(
+            "all_to_all_single", output, input, output_split_sizes, input_split_sizes, group, async_op
+        )
     if not (output.is_contiguous() and input.is_contiguous()):
         raise ValueError("Tensors must be contiguous")
     by = group.served_by(input)
