@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import inspect
 import math
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -29,12 +28,9 @@ from rushlight.fx.proxy import (
     TracerBase,
     _seen,
 )
+from rushlight.fx.wrapping import _wrapped, wrap
 
 __all__ = ["GraphAppendingTracer", "Tracer", "TracerBase", "symbolic_trace", "wrap"]
-
-# (the globals of a module, a name): functions that `wrap` makes nodes.
-_wrapped: list[tuple[dict[str, Any], str]] = []
-
 
 # (a class, a method's name): methods that are nodes when a Proxy comes to them.
 _wrapped_methods_to_patch: list[tuple[type, str]] = []
@@ -46,16 +42,6 @@ _tracing: list[Any] = []
 def is_fx_tracing() -> bool:
     """Whether a Tracer is at work."""
     return bool(_tracing)
-
-
-def wrap(fn_or_name: Any) -> Any:
-    """Let calls of a function of the calling module, or of that name, be nodes of traces; at module scope."""
-    name = fn_or_name if isinstance(fn_or_name, str) else fn_or_name.__name__
-    frame: Any = sys._getframe(1)
-    if frame.f_code.co_name != "<module>":
-        raise NotImplementedError("wrap must be called at the top level of a module")
-    _wrapped.append((frame.f_globals, name))
-    return fn_or_name
 
 
 class Tracer(TracerBase):
@@ -223,25 +209,32 @@ class Tracer(TracerBase):
         call, get = cls.__call__, cls.__getattr__
 
         def called(module: Any, *args: Any, **kwargs: Any) -> Any:
+            own = getattr(getattr(module, "forward", module), "__globals__", None)
+            if own is not None and id(own) not in seen:
+                seen.add(id(own))
+                replace([(own, name, f) for name, f in own.items() if id(f) in self._functions])
             return self.call_module(module, lambda *a, **k: call(module, *a, **k), args, kwargs)
 
         def read(module: Any, attr: str) -> Any:
             return self.getattr(attr, get(module, attr), cache)
 
-        held = [(own, name, own.get(name)) for own, name in _wrapped]
-        held += [
-            (own, name, f)
-            for own in (scope, *self._modules)
-            for name, f in own.items()
-            if id(f) in self._functions
-        ]
+        held: list[tuple[dict[str, Any], str, Any]] = []
+        seen = {id(own) for own in (scope, *self._modules)}
+
+        def replace(functions: list[tuple[dict[str, Any], str, Any]]) -> None:
+            """Calls of these, (globals, name, function), are nodes as long as this runs."""
+            held.extend(functions)
+            for own, name, known in functions:
+                own[name] = self._wrapping(known if known is not None else getattr(builtins, name))
+
         methods = [(owner, name, getattr(owner, name)) for owner, name in _wrapped_methods_to_patch]
         cls.__call__, cls.__getattr__ = called, read
         _tracing.append(self)
         for owner, name, method in methods:
             setattr(owner, name, self._wrapping_method(name, method))
-        for own, name, known in held:
-            own[name] = self._wrapping(known if known is not None else getattr(builtins, name))
+        replace([(own, name, own.get(name)) for own, name in _wrapped])
+        for own in (scope, *self._modules):
+            replace([(own, name, f) for name, f in own.items() if id(f) in self._functions])
         try:
             yield
         finally:

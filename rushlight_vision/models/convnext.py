@@ -100,10 +100,13 @@ class ConvNeXt(nn.Module):
                 if m.bias is not None:
                     nn.init.zeros_(m.bias)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """x: (N, 3, H, W); gives (N, num_classes)."""
+    def _forward_impl(self, x: Tensor) -> Tensor:
         found: Tensor = self.classifier(self.avgpool(self.features(x)))
         return found
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x: (N, 3, H, W); gives (N, num_classes)."""
+        return self._forward_impl(x)
 
 
 def _convnext(name: str, width: int, third: int, drop: float) -> Any:

@@ -123,11 +123,14 @@ class EfficientNet(nn.Module):
         nn.init.uniform_(self.classifier[1].weight, -bound, bound)
         nn.init.zeros_(self.classifier[1].bias)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """x: (N, 3, H, W); gives (N, num_classes)."""
+    def _forward_impl(self, x: Tensor) -> Tensor:
         x = torch.flatten(self.avgpool(self.features(x)), 1)
         found: Tensor = self.classifier(x)
         return found
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x: (N, 3, H, W); gives (N, num_classes)."""
+        return self._forward_impl(x)
 
 
 _B0 = (

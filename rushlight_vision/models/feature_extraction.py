@@ -6,6 +6,7 @@ a module; the second of a name has `_1`.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import OrderedDict
 from copy import deepcopy
@@ -52,10 +53,12 @@ class NodePathTracer(LeafModuleAwareTracer):
         return proxy
 
     def _name(self, module: str, node: Any) -> str:
-        if node.op == "call_module" and isinstance(node.target, str):
-            return node.target
-        plain = re.sub(r"_\d+$", "", node.name) if re.match(r".+_\d+$", node.name) else node.name
-        return f"{module}.{plain}" if module else plain
+        """A node's path without a number at its end, be that fx's or of a module's own name (`ln_1`)."""
+        if node.op == "call_module":
+            name = module
+        else:
+            name = f"{module}.{node.name}" if module else node.name
+        return re.sub(r"(?<=.)_\d+$", "", name)
 
     def _numbered(self, name: str) -> str:
         same = re.compile(rf"{re.escape(name)}(?:_(\d+))?$")
@@ -63,31 +66,49 @@ class NodePathTracer(LeafModuleAwareTracer):
         return f"{name}_{max(numbers) + 1}" if numbers else name
 
 
-def _traced(model: nn.Module, tracer_kwargs: Any, concrete_args: Any) -> tuple[Any, NodePathTracer]:
-    tracer = NodePathTracer(**(tracer_kwargs or {}))
-    graph = tracer.trace(model, concrete_args=concrete_args)
-    return fx.GraphModule(tracer.root, graph, type(model).__name__), tracer
+def _with_leaves(tracer_kwargs: dict[str, Any] | None) -> dict[str, Any]:
+    """The options of a tracer to which torchvision.ops and math are nodes of their own, too."""
+    from rushlight_vision import ops
+
+    options = dict(tracer_kwargs or {})
+    layers = {
+        c for name in ops.__all__ if isinstance(c := getattr(ops, name), type) and issubclass(c, nn.Module)
+    }
+    options["autowrap_modules"] = (*options.get("autowrap_modules", ()), math, ops)
+    options["leaf_modules"] = [*options.get("leaf_modules", ()), *layers]
+    return options
 
 
-def get_graph_node_names(
-    model: nn.Module,
-    tracer_kwargs: Any = None,
-    suppress_diff_warning: bool = False,
-    concrete_args: Any = None,
-) -> tuple[list[str], list[str]]:
-    """The names of a model's nodes while training, and in evaluation."""
-    training = model.training
-    names = []
-    for mode in (True, False):
-        tracer = NodePathTracer(**(tracer_kwargs or {}))
-        tracer.trace(model.train(mode), concrete_args=concrete_args)
-        names.append(list(tracer.node_to_qualname.values()))
-    model.train(training)
-    if names[0] != names[1] and not suppress_diff_warning:
+def _traced(model: nn.Module, tracer_kwargs: dict[str, Any], concrete_args: Any) -> tuple[Any, Any]:
+    """The graph of a model in the mode that it is in, and its nodes' names."""
+    tracer = NodePathTracer(**tracer_kwargs)
+    return tracer.trace(model, concrete_args=concrete_args), tracer.node_to_qualname
+
+
+def _warn_of_differences(training: list[str], evaluating: list[str]) -> None:
+    if training != evaluating:
         warn(
             "The nodes obtained by tracing the model in eval mode are not the same as in train "
             "mode; give create_feature_extractor train_return_nodes and eval_return_nodes."
         )
+
+
+def get_graph_node_names(
+    model: nn.Module,
+    tracer_kwargs: dict[str, Any] | None = None,
+    suppress_diff_warning: bool = False,
+    concrete_args: Any = None,
+) -> tuple[list[str], list[str]]:
+    """The names of a model's nodes while training, and in evaluation."""
+    training, options = model.training, _with_leaves(tracer_kwargs)
+    try:
+        names = [
+            list(_traced(model.train(mode), options, concrete_args)[1].values()) for mode in (True, False)
+        ]
+    finally:
+        model.train(training)
+    if not suppress_diff_warning:
+        _warn_of_differences(*names)
     return names[0], names[1]
 
 
@@ -98,14 +119,9 @@ class DualGraphModule(fx.GraphModule):
         self, root: nn.Module, train_graph: Any, eval_graph: Any, class_name: str = "GraphModule"
     ) -> None:
         super().__init__(root, train_graph, class_name)
-        wanted = {
-            str(n.target)
-            for g in (train_graph, eval_graph)
-            for n in g.nodes
-            if n.op in ("get_attr", "call_module")
-        }
-        for target in sorted(wanted):
-            self._keep(root, target)
+        for node in [*train_graph.nodes, *eval_graph.nodes]:
+            if node.op in ("get_attr", "call_module"):
+                self._keep(root, str(node.target))
         self.train_graph, self.eval_graph = train_graph, eval_graph
         self.train(root.training)
 
@@ -118,6 +134,18 @@ class DualGraphModule(fx.GraphModule):
             into, root = getattr(into, name), getattr(root, name)
         setattr(into, last, getattr(root, last))
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> DualGraphModule:
+        apart = ("_graph", "train_graph", "eval_graph")
+        plain: nn.Module = nn.Module()
+        made: Any = DualGraphModule.__new__(type(self))
+        memo[id(self)] = made
+        plain.__dict__.update(deepcopy({k: v for k, v in self.__dict__.items() if k not in apart}, memo))
+        graphs = deepcopy(self.train_graph), deepcopy(self.eval_graph)
+        DualGraphModule.__init__(made, plain, *graphs, class_name=type(self).__name__)
+        type(made).meta = deepcopy(self.meta, memo)
+        found: DualGraphModule = made
+        return found
+
     def train(self, mode: bool = True) -> Any:
         """Take the graph of this mode."""
         if mode != self.training or not hasattr(self, "_mode"):
@@ -126,19 +154,49 @@ class DualGraphModule(fx.GraphModule):
         return super().train(mode)
 
 
-def _chosen(names: dict[Any, str], wanted: dict[str, str]) -> dict[str, Any]:
-    """The last node whose name is, or begins with, each of those wanted; in the graph's order."""
-    found, order = {}, list(names)
-    for query, result in wanted.items():
-        nodes = [n for n, name in names.items() if re.match(rf"^{re.escape(query)}(\.|$)", name)]
-        if not nodes:
+def _chosen(graph: Any, names: dict[Any, str], wanted: dict[str, str]) -> dict[str, Any]:
+    """Of each name wanted the last node of that name, or in a module of that name; in the graph's order."""
+    found, left = {}, dict(wanted)
+    for query in wanted:
+        if not any(name == query or name.startswith(f"{query}.") for name in names.values()):
             raise ValueError(
                 f"node: '{query}' is not present in model. Hint: use `get_graph_node_names` to "
                 "make sure the `return_nodes` you specified are present. It may even be that "
                 "you need to specify `train_return_nodes` and `eval_return_nodes` separately."
             )
-        found[result] = nodes[-1]
-    return dict(sorted(found.items(), key=lambda item: order.index(item[1])))
+    for node in reversed(graph.nodes):
+        name = names.get(node, "")  # a constant has none
+        for query in [q for q in left if name == q or name.startswith(f"{q}.")][:1]:
+            found[left.pop(query)] = node
+    return dict(reversed(found.items()))
+
+
+def _by_name(nodes: Any) -> dict[str, str]:
+    """{node's name: name in the result} of such a dict, or of a list of names, which they keep."""
+    pairs = nodes.items() if isinstance(nodes, dict) else zip(nodes, nodes, strict=True)
+    return {str(node): str(name) for node, name in pairs}
+
+
+def _of_both_modes(return_nodes: Any, train: Any, evaluation: Any) -> tuple[dict[str, str], dict[str, str]]:
+    """What is wanted while training and in evaluation; ValueError where that is not said, or said twice."""
+    if return_nodes is None and train is None and evaluation is None:
+        raise ValueError(
+            "Either `return_nodes` or `train_return_nodes` and `eval_return_nodes` together, "
+            "should be specified"
+        )
+    if (train is None) != (evaluation is None):
+        raise ValueError(
+            "If any of `train_return_nodes` and `eval_return_nodes` are specified, then both should be "
+            "specified"
+        )
+    if return_nodes is not None and train is not None:
+        raise ValueError(
+            "`return_nodes` is for both modes: with it, `train_return_nodes` and `eval_return_nodes` "
+            "should not be specified"
+        )
+    if return_nodes is not None:
+        return _by_name(return_nodes), _by_name(return_nodes)
+    return _by_name(train), _by_name(evaluation)
 
 
 def create_feature_extractor(
@@ -146,36 +204,33 @@ def create_feature_extractor(
     return_nodes: Any = None,
     train_return_nodes: Any = None,
     eval_return_nodes: Any = None,
-    tracer_kwargs: Any = None,
+    tracer_kwargs: dict[str, Any] | None = None,
     suppress_diff_warning: bool = False,
     concrete_args: Any = None,
-) -> Any:
+) -> DualGraphModule:
     """A module that gives a dict of features.
 
     `return_nodes`: {node's name: name in the result}, or a list of nodes' names, which they keep; for both
     modes, or `train_return_nodes` and `eval_return_nodes`. ValueError for a node that is not there.
     """
-    if return_nodes is None and None in (train_return_nodes, eval_return_nodes):
-        raise ValueError(
-            "Either `return_nodes` or `train_return_nodes` and `eval_return_nodes` together, "
-            "should be specified"
-        )
-    training, graphs = model.training, []
-    for mode, own in ((True, train_return_nodes), (False, eval_return_nodes)):
-        wanted = own if own is not None else return_nodes
-        wanted = {
-            str(k): str(v)
-            for k, v in (wanted if isinstance(wanted, dict) else {n: n for n in wanted}).items()
-        }
-        made, tracer = _traced(model.train(mode), tracer_kwargs, concrete_args)
-        graph = made.graph
-        nodes = dict(zip(graph.nodes, tracer.node_to_qualname.values(), strict=False))
-        results = _chosen(nodes, wanted)
-        old = next(n for n in graph.nodes if n.op == "output")
-        with graph.inserting_after(old):
-            graph.output(results)
-        graph.erase_node(old)
-        graph.eliminate_dead_code()
-        graphs.append(graph)
-    model.train(training)
-    return DualGraphModule(model, deepcopy(graphs[0]), deepcopy(graphs[1]), class_name=type(model).__name__)
+    both = _of_both_modes(return_nodes, train_return_nodes, eval_return_nodes)
+    training, options = model.training, _with_leaves(tracer_kwargs)
+    graphs, names = [], []
+    try:
+        for mode, wanted in zip((True, False), both, strict=True):
+            graph, known = _traced(model.train(mode), options, concrete_args)
+            fx.GraphModule(model, graph)  # whose modules say what of the graph is dead
+            found = _chosen(graph, known, wanted)
+            for node in [n for n in graph.nodes if n.op == "output"]:
+                graph.erase_node(node)
+            graph.output(found)
+            graph.eliminate_dead_code()
+            graphs.append(graph)
+            names.append(list(known.values()))
+    finally:
+        model.train(training)
+    if not suppress_diff_warning:
+        _warn_of_differences(*names)
+    made = DualGraphModule(model, graphs[0], graphs[1], class_name=type(model).__name__)
+    made.train(training)
+    return made

@@ -63,9 +63,12 @@ class Inception(nn.Module):
             BasicConv2d(inputs, pool_proj, kernel_size=1),
         )
 
+    def _forward(self, x: Tensor) -> list[Tensor]:
+        return [self.branch1(x), self.branch2(x), self.branch3(x), self.branch4(x)]
+
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, C, H, W); gives (N, ch1x1 + ch3x3 + ch5x5 + pool_proj, H, W)."""
-        return torch.cat([self.branch1(x), self.branch2(x), self.branch3(x), self.branch4(x)], 1)
+        return torch.cat(self._forward(x), 1)
 
 
 class InceptionAux(nn.Module):
@@ -155,9 +158,9 @@ class GoogLeNet(nn.Module):
     def _transform_input(self, x: Tensor) -> Tensor:
         return renormalised(x) if self.transform_input else x
 
-    def forward(self, x: Tensor) -> Tensor | GoogLeNetOutputs:
-        """x: (N, 3, H, W); gives (N, num_classes), or GoogLeNetOutputs of three such."""
-        x = self.maxpool1(self.conv1(self._transform_input(x)))
+    def _forward(self, x: Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """The logits of images that are normalised, and those of the second and first classifier beside."""
+        x = self.maxpool1(self.conv1(x))
         x = self.maxpool2(self.conv3(self.conv2(x)))
         aside: dict[str, Tensor | None] = {"inception4a": None, "inception4d": None}
         others = {"inception4a": self.aux1, "inception4d": self.aux2}
@@ -167,9 +170,16 @@ class GoogLeNet(nn.Module):
             if other is not None and self.training:
                 aside[name] = other(x)
         x = self.fc(self.dropout(torch.flatten(self.avgpool(x), 1)))
-        if self.training and self.aux_logits:
-            return GoogLeNetOutputs(x, aside["inception4d"], aside["inception4a"])
-        return x
+        return x, aside["inception4d"], aside["inception4a"]
+
+    def eager_outputs(self, x: Tensor, aux2: Tensor | None, aux1: Tensor | None) -> Any:
+        """All three classifiers' logits while training, else those of the main one."""
+        return GoogLeNetOutputs(x, aux2, aux1) if self.training and self.aux_logits else x
+
+    def forward(self, x: Tensor) -> Tensor | GoogLeNetOutputs:
+        """x: (N, 3, H, W); gives (N, num_classes), or GoogLeNetOutputs of three such."""
+        found: Tensor | GoogLeNetOutputs = self.eager_outputs(*self._forward(self._transform_input(x)))
+        return found
 
 
 def googlenet(*, weights: Any = None, progress: bool = True, **options: Any) -> GoogLeNet:

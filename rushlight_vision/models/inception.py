@@ -53,6 +53,14 @@ class _Branches(nn.Module):
             x = getattr(self, name)(x)
         return x
 
+    def _forward(self, x: Tensor) -> list[Tensor]:
+        """What the branches give, which lie one after the other in the result's channels."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what its branches are")
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x: (N, in_channels, H, W); gives the channels of all branches."""
+        return torch.cat(self._forward(x), 1)
+
 
 def _numbered(name: str, count: int) -> list[str]:
     return [f"{name}_{i}" for i in range(1, count + 1)]
@@ -68,15 +76,14 @@ class InceptionA(_Branches):
         self._chain("branch3x3dbl", (in_channels, 64, 96, 96), (1, 3, 3))
         self._chain("branch_pool", (in_channels, pool_features), (1,))
 
-    def forward(self, x: Tensor) -> Tensor:
-        """x: (N, in_channels, H, W); gives (N, 224 + pool_features, H, W)."""
-        branches = [
+    def _forward(self, x: Tensor) -> list[Tensor]:
+        """Gives (N, 224 + pool_features, H, W)."""
+        return [
             self._run(x, "branch1x1"),
             self._run(x, *_numbered("branch5x5", 2)),
             self._run(x, *_numbered("branch3x3dbl", 3)),
             self._run(_pooled(x), "branch_pool"),
         ]
-        return torch.cat(branches, 1)
 
 
 class InceptionB(_Branches):
@@ -87,10 +94,9 @@ class InceptionB(_Branches):
         self._chain("branch3x3", (in_channels, 384), (3,), stride=2)
         self._chain("branch3x3dbl", (in_channels, 64, 96, 96), (1, 3, 3), stride=2)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """x: (N, in_channels, H, W); gives in_channels + 480 channels."""
-        deep = self._run(x, *_numbered("branch3x3dbl", 3))
-        return torch.cat([self._run(x, "branch3x3"), deep, _halved(x)], 1)
+    def _forward(self, x: Tensor) -> list[Tensor]:
+        """Gives in_channels + 480 channels."""
+        return [self._run(x, "branch3x3"), self._run(x, *_numbered("branch3x3dbl", 3)), _halved(x)]
 
 
 class InceptionC(_Branches):
@@ -104,15 +110,14 @@ class InceptionC(_Branches):
         self._chain("branch7x7dbl", (in_channels, c7, c7, c7, c7, 192), (1, high, wide, high, wide))
         self._chain("branch_pool", (in_channels, 192), (1,))
 
-    def forward(self, x: Tensor) -> Tensor:
-        """x: (N, in_channels, H, W); gives (N, 768, H, W)."""
-        branches = [
+    def _forward(self, x: Tensor) -> list[Tensor]:
+        """Gives (N, 768, H, W)."""
+        return [
             self._run(x, "branch1x1"),
             self._run(x, *_numbered("branch7x7", 3)),
             self._run(x, *_numbered("branch7x7dbl", 5)),
             self._run(_pooled(x), "branch_pool"),
         ]
-        return torch.cat(branches, 1)
 
 
 class InceptionD(_Branches):
@@ -123,10 +128,13 @@ class InceptionD(_Branches):
         self._chain("branch3x3", (in_channels, 192, 320), (1, 3), stride=2)
         self._chain("branch7x7x3", (in_channels, 192, 192, 192, 192), (1, (1, 7), (7, 1), 3), stride=2)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """x: (N, in_channels, H, W); gives in_channels + 512 channels."""
-        branches = [self._run(x, *_numbered("branch3x3", 2)), self._run(x, *_numbered("branch7x7x3", 4))]
-        return torch.cat([*branches, _halved(x)], 1)
+    def _forward(self, x: Tensor) -> list[Tensor]:
+        """Gives in_channels + 512 channels."""
+        return [
+            self._run(x, *_numbered("branch3x3", 2)),
+            self._run(x, *_numbered("branch7x7x3", 4)),
+            _halved(x),
+        ]
 
 
 class InceptionE(_Branches):
@@ -146,15 +154,14 @@ class InceptionE(_Branches):
     def _both(self, x: Tensor, name: str) -> Tensor:
         return torch.cat([self._run(x, f"{name}a"), self._run(x, f"{name}b")], 1)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """x: (N, in_channels, H, W); gives (N, 2048, H, W)."""
-        branches = [
+    def _forward(self, x: Tensor) -> list[Tensor]:
+        """Gives (N, 2048, H, W)."""
+        return [
             self._run(x, "branch1x1"),
             self._both(self._run(x, "branch3x3_1"), "branch3x3_2"),
             self._both(self._run(x, *_numbered("branch3x3dbl", 2)), "branch3x3dbl_3"),
             self._run(_pooled(x), "branch_pool"),
         ]
-        return torch.cat(branches, 1)
 
 
 class InceptionAux(nn.Module):
@@ -233,16 +240,23 @@ class Inception3(nn.Module):
     def _transform_input(self, x: Tensor) -> Tensor:
         return renormalised(x) if self.transform_input else x
 
-    def forward(self, x: Tensor) -> Tensor | InceptionOutputs:
-        """x: (N, 3, H, W), of at least 75 pixels a side; gives (N, num_classes), or InceptionOutputs."""
-        x = self.Conv2d_2b_3x3(self.Conv2d_2a_3x3(self.Conv2d_1a_3x3(self._transform_input(x))))
+    def _forward(self, x: Tensor) -> tuple[Tensor, Tensor | None]:
+        """The logits of images that are normalised, and those of the classifier beside."""
+        x = self.Conv2d_2b_3x3(self.Conv2d_2a_3x3(self.Conv2d_1a_3x3(x)))
         x = self.Conv2d_4a_3x3(self.Conv2d_3b_1x1(self.maxpool1(x)))
         x = self.Mixed_5d(self.Mixed_5c(self.Mixed_5b(self.maxpool2(x))))
         x = self.Mixed_6e(self.Mixed_6d(self.Mixed_6c(self.Mixed_6b(self.Mixed_6a(x)))))
         aux = self.AuxLogits(x) if self.AuxLogits is not None and self.training else None
         x = self.avgpool(self.Mixed_7c(self.Mixed_7b(self.Mixed_7a(x))))
-        x = self.fc(torch.flatten(self.dropout(x), 1))
+        return self.fc(torch.flatten(self.dropout(x), 1)), aux
+
+    def eager_outputs(self, x: Tensor, aux: Tensor | None) -> Tensor | InceptionOutputs:
+        """Both classifiers' logits while training, else those of the main one."""
         return InceptionOutputs(x, aux) if self.training and self.aux_logits else x
+
+    def forward(self, x: Tensor) -> Tensor | InceptionOutputs:
+        """x: (N, 3, H, W), of at least 75 pixels a side; gives (N, num_classes), or InceptionOutputs."""
+        return self.eager_outputs(*self._forward(self._transform_input(x)))
 
 
 def inception_v3(*, weights: Any = None, progress: bool = True, **options: Any) -> Inception3:

@@ -90,11 +90,14 @@ class MobileNetV2(nn.Module):
         self.classifier = nn.Sequential(nn.Dropout(p=dropout), nn.Linear(self.last_channel, num_classes))
         start_plainly(self)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """x: (N, 3, H, W); gives (N, num_classes)."""
+    def _forward_impl(self, x: Tensor) -> Tensor:
         x = F.adaptive_avg_pool2d(self.features(x), (1, 1))
         found: Tensor = self.classifier(torch.flatten(x, 1))
         return found
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x: (N, 3, H, W); gives (N, num_classes)."""
+        return self._forward_impl(x)
 
 
 mobilenet_v2 = builder(MobileNetV2, "mobilenet_v2")

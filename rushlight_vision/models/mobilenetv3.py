@@ -110,11 +110,14 @@ class MobileNetV3(nn.Module):
         )
         start_plainly(self)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """x: (N, 3, H, W); gives (N, num_classes)."""
+    def _forward_impl(self, x: Tensor) -> Tensor:
         x = torch.flatten(self.avgpool(self.features(x)), 1)
         found: Tensor = self.classifier(x)
         return found
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x: (N, 3, H, W); gives (N, num_classes)."""
+        return self._forward_impl(x)
 
 
 _T, _F = True, False

@@ -11,7 +11,9 @@ from rushlight_vision.models._api import builder, enums
 
 def channel_shuffle(x: Tensor, groups: int) -> Tensor:
     """The channels of (N, C, H, W), those of all groups in turn."""
-    return x.unflatten(1, (groups, -1)).transpose(1, 2).flatten(1, 2)
+    n, channels, height, width = x.size()
+    x = x.view(n, groups, channels // groups, height, width)
+    return torch.transpose(x, 1, 2).contiguous().view(n, channels, height, width)
 
 
 def _pixels(inputs: int, outputs: int) -> list[nn.Module]:
@@ -88,10 +90,13 @@ class ShuffleNetV2(nn.Module):
         self.conv5 = nn.Sequential(*_pixels(middle[-1], last))
         self.fc = nn.Linear(last, num_classes)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """x: (N, 3, H, W); gives (N, num_classes)."""
+    def _forward_impl(self, x: Tensor) -> Tensor:
         x = self.stage4(self.stage3(self.stage2(self.maxpool(self.conv1(x)))))
         return self.fc(self.conv5(x).mean([2, 3]))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x: (N, 3, H, W); gives (N, num_classes)."""
+        return self._forward_impl(x)
 
 
 def _shuffle(name: str, width: int, last: int = 1024) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import rushlight as torch
 import rushlight.nn.functional as F
 from rushlight import Tensor, nn
+from rushlight.fx.wrapping import wrap
 from rushlight_vision.models._api import builder, enums
 from rushlight_vision.ops.misc import MLP, Permute
 from rushlight_vision.ops.stochastic_depth import StochasticDepth
@@ -23,11 +24,22 @@ def _even(x: Tensor, steps: Any) -> Tensor:
     return F.pad(x, (0, 0, 0, width, 0, height))
 
 
-def _merged(x: Tensor) -> Tensor:
+@wrap
+def _patch_merging_pad(x: Tensor) -> Tensor:
     """The squares of 2x2 pixels of x (..., H, W, C) as one of 4 C channels."""
     x = F.pad(x, (0, 0, 0, x.shape[-2] % 2, 0, x.shape[-3] % 2))
     corners = [x[..., row::2, column::2, :] for column in (0, 1) for row in (0, 1)]
     return torch.cat(corners, -1)
+
+
+@wrap
+def _get_relative_position_bias(
+    relative_position_bias_table: Tensor, relative_position_index: Tensor, window_size: list[int]
+) -> Tensor:
+    """(1, heads, pixels, pixels) of a table (distances, heads) and each pair's distance."""
+    pixels = window_size[0] * window_size[1]
+    found = relative_position_bias_table[relative_position_index].view(pixels, pixels, -1)
+    return found.permute(2, 0, 1).contiguous().unsqueeze(0)
 
 
 class PatchMerging(nn.Module):
@@ -41,7 +53,7 @@ class PatchMerging(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (..., H, W, dim)."""
-        return self.reduction(self.norm(_merged(x)))
+        return self.reduction(self.norm(_patch_merging_pad(x)))
 
 
 class PatchMergingV2(nn.Module):
@@ -55,7 +67,7 @@ class PatchMergingV2(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (..., H, W, dim)."""
-        found: Tensor = self.norm(self.reduction(_merged(x)))
+        found: Tensor = self.norm(self.reduction(_patch_merging_pad(x)))
         return found
 
 
@@ -82,6 +94,7 @@ def _regions(height: int, width: int, size: Any, shift: Any) -> Tensor:
     return (bands[0][:, None] * 3 + bands[1])[None, :, :, None]
 
 
+@wrap
 def shifted_window_attention(
     input: Tensor,
     qkv_weight: Tensor,
@@ -172,22 +185,19 @@ class ShiftedWindowAttention(nn.Module):
         down, right = (at[:, None] - at + n - 1 for at, n in ((rows, height), (columns, width)))
         self.register_buffer("relative_position_index", (down * (2 * width - 1) + right).flatten())
 
-    def _of_pairs(self, table: Tensor) -> Tensor:
-        """(1, heads, pixels, pixels) of a table (distances, heads)."""
-        pixels = self.window_size[0] * self.window_size[1]
-        found = table[self.relative_position_index].view(pixels, pixels, -1)
-        return found.permute(2, 0, 1).contiguous().unsqueeze(0)
-
     def get_relative_position_bias(self) -> Tensor:
         """(1, heads, pixels, pixels)."""
-        return self._of_pairs(self.relative_position_bias_table)
+        return _get_relative_position_bias(
+            self.relative_position_bias_table, self.relative_position_index, self.window_size
+        )
 
-    def _attend(self, x: Tensor, logit_scale: Tensor | None) -> Tensor:
+    def _attend(self, x: Tensor, cosines: bool) -> Tensor:
+        bias = self.get_relative_position_bias()
         return shifted_window_attention(
             x,
             self.qkv.weight,
             self.proj.weight,
-            self.get_relative_position_bias(),
+            bias,
             self.window_size,
             self.num_heads,
             self.shift_size,
@@ -195,13 +205,13 @@ class ShiftedWindowAttention(nn.Module):
             self.dropout,
             self.qkv.bias,
             self.proj.bias,
-            logit_scale,
+            self.logit_scale if cosines else None,
             self.training,
         )
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, H, W, dim)."""
-        return self._attend(x, None)
+        return self._attend(x, cosines=False)
 
 
 class ShiftedWindowAttentionV2(ShiftedWindowAttention):
@@ -240,11 +250,12 @@ class ShiftedWindowAttentionV2(ShiftedWindowAttention):
     def get_relative_position_bias(self) -> Tensor:
         """(1, heads, pixels, pixels)."""
         table = self.cpb_mlp(self.relative_coords_table).view(-1, self.num_heads)
-        return 16 * torch.sigmoid(self._of_pairs(table))
+        bias = _get_relative_position_bias(table, self.relative_position_index, self.window_size)
+        return 16 * torch.sigmoid(bias)
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, H, W, dim)."""
-        return self._attend(x, self.logit_scale)
+        return self._attend(x, cosines=True)
 
 
 class SwinTransformerBlock(nn.Module):

@@ -144,12 +144,18 @@ class VisionTransformer(nn.Module):
         nn.init.zeros_(self.heads.head.weight)
         nn.init.zeros_(self.heads.head.bias)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """x: (N, 3, image_size, image_size); gives (N, num_classes)."""
+    def _process_input(self, x: Tensor) -> Tensor:
+        """The patches of images (N, 3, image_size, image_size), (N, patches, hidden_dim)."""
         n, _, h, w = x.shape
         torch._assert(h == self.image_size, f"Wrong image height! Expected {self.image_size} but got {h}!")
         torch._assert(w == self.image_size, f"Wrong image width! Expected {self.image_size} but got {w}!")
-        x = self.conv_proj(x).reshape(n, self.hidden_dim, self.seq_length - 1).permute(0, 2, 1)
+        rows, columns = h // self.patch_size, w // self.patch_size
+        return self.conv_proj(x).reshape(n, self.hidden_dim, rows * columns).permute(0, 2, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x: (N, 3, image_size, image_size); gives (N, num_classes)."""
+        x = self._process_input(x)
+        n = x.shape[0]
         x = self.encoder(torch.cat([self.class_token.expand(n, -1, -1), x], dim=1))
         found: Tensor = self.heads(x[:, 0])
         return found

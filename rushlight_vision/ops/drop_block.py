@@ -5,6 +5,7 @@ from __future__ import annotations
 import rushlight as torch
 import rushlight.nn.functional as F
 from rushlight import Tensor, nn
+from rushlight.fx.wrapping import wrap
 
 
 def _drop_block(
@@ -31,6 +32,7 @@ def _drop_block(
     return input.mul_(noise).mul_(scale) if inplace else input * noise * scale
 
 
+@wrap
 def drop_block2d(
     input: Tensor, p: float, block_size: int, inplace: bool = False, eps: float = 1e-6, training: bool = True
 ) -> Tensor:
@@ -38,6 +40,7 @@ def drop_block2d(
     return _drop_block(input, p, block_size, inplace, eps, training, 2)
 
 
+@wrap
 def drop_block3d(
     input: Tensor, p: float, block_size: int, inplace: bool = False, eps: float = 1e-6, training: bool = True
 ) -> Tensor:
@@ -48,15 +51,13 @@ def drop_block3d(
 class DropBlock2d(nn.Module):
     """`drop_block2d` while training."""
 
-    dims = 2
-
     def __init__(self, p: float, block_size: int, inplace: bool = False, eps: float = 1e-6) -> None:
         super().__init__()
         self.p, self.block_size, self.inplace, self.eps = p, block_size, inplace, eps
 
     def forward(self, input: Tensor) -> Tensor:
-        """input: (N, C, H, W), of the 3d form one dim more."""
-        return _drop_block(input, self.p, self.block_size, self.inplace, self.eps, self.training, self.dims)
+        """input: (N, C, H, W)."""
+        return drop_block2d(input, self.p, self.block_size, self.inplace, self.eps, self.training)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(p={self.p}, block_size={self.block_size}, inplace={self.inplace})"
@@ -65,4 +66,6 @@ class DropBlock2d(nn.Module):
 class DropBlock3d(DropBlock2d):
     """`drop_block3d` while training."""
 
-    dims = 3
+    def forward(self, input: Tensor) -> Tensor:
+        """input: (N, C, D, H, W)."""
+        return drop_block3d(input, self.p, self.block_size, self.inplace, self.eps, self.training)

@@ -37,15 +37,25 @@ class FeaturePyramidNetwork(nn.Module):
                     nn.init.constant_(m.bias, 0)
         self.extra_blocks = extra_blocks
 
+    def get_result_from_inner_blocks(self, x: Tensor, idx: int) -> Tensor:
+        """The projection of level idx."""
+        found: Tensor = self.inner_blocks[idx](x)
+        return found
+
+    def get_result_from_layer_blocks(self, x: Tensor, idx: int) -> Tensor:
+        """Level idx, smoothed."""
+        found: Tensor = self.layer_blocks[idx](x)
+        return found
+
     def forward(self, x: dict[str, Tensor]) -> dict[str, Tensor]:
         """x: features (N, C, H, W) by name, finest first."""
         names, features = list(x), list(x.values())
-        last = self.inner_blocks[-1](features[-1])
-        results = [self.layer_blocks[-1](last)]
+        last = self.get_result_from_inner_blocks(features[-1], -1)
+        results = [self.get_result_from_layer_blocks(last, -1)]
         for i in range(len(features) - 2, -1, -1):
-            inner = self.inner_blocks[i](features[i])
+            inner = self.get_result_from_inner_blocks(features[i], i)
             last = inner + F.interpolate(last, size=inner.shape[-2:], mode="nearest")
-            results.insert(0, self.layer_blocks[i](last))
+            results.insert(0, self.get_result_from_layer_blocks(last, i))
         if self.extra_blocks is not None:
             results, names = self.extra_blocks(results, features, names)
         return OrderedDict(zip(names, results, strict=True))

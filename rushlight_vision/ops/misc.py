@@ -142,11 +142,14 @@ class SqueezeExcitation(nn.Module):
         self.fc2 = nn.Conv2d(squeeze_channels, input_channels, 1)
         self.activation, self.scale_activation = activation(), scale_activation()
 
+    def _scale(self, input: Tensor) -> Tensor:
+        """The weight of each channel, (N, C, 1, 1)."""
+        found: Tensor = self.scale_activation(self.fc2(self.activation(self.fc1(self.avgpool(input)))))
+        return found
+
     def forward(self, input: Tensor) -> Tensor:
         """input: (N, C, H, W)."""
-        scale = self.activation(self.fc1(self.avgpool(input)))
-        found: Tensor = self.scale_activation(self.fc2(scale)) * input
-        return found
+        return self._scale(input) * input
 
 
 class MLP(nn.Sequential):

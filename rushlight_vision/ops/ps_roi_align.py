@@ -6,10 +6,12 @@ from typing import Any
 
 import rushlight as torch
 from rushlight import Tensor, nn
+from rushlight.fx.wrapping import wrap
 from rushlight_vision.ops._utils import convert_boxes_to_roi_format, pair
 from rushlight_vision.ops.roi_align import averages
 
 
+@wrap
 def ps_roi_align(
     input: Tensor, boxes: Any, output_size: Any, spatial_scale: float = 1.0, sampling_ratio: int = -1
 ) -> Tensor:

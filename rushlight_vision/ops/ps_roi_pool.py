@@ -6,10 +6,12 @@ from typing import Any
 
 import rushlight as torch
 from rushlight import Tensor, nn
+from rushlight.fx.wrapping import wrap
 from rushlight_vision.ops._utils import convert_boxes_to_roi_format, pair
 from rushlight_vision.ops.roi_pool import cells, rounded
 
 
+@wrap
 def ps_roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float = 1.0) -> Tensor:
     """Averages (K, C / (h * w), h, w) of the cells of K boxes in (N, C, H, W), 0 of empty ones: Dai et al.,
     "R-FCN", NeurIPS 2016, equation 1. `boxes` as in `roi_align`; `output_size` is h and w.

@@ -6,6 +6,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight import Tensor, nn
+from rushlight.fx.wrapping import wrap
 from rushlight_vision.ops._utils import (
     check_roi_boxes_shape as check_roi_boxes_shape,
     convert_boxes_to_roi_format as convert_boxes_to_roi_format,
@@ -70,6 +71,7 @@ def averages(
     return result
 
 
+@wrap
 def roi_align(
     input: Tensor,
     boxes: Any,

@@ -6,6 +6,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight import Tensor, nn
+from rushlight.fx.wrapping import wrap
 from rushlight_vision.ops._utils import (
     check_roi_boxes_shape as check_roi_boxes_shape,
     convert_boxes_to_roi_format as convert_boxes_to_roi_format,
@@ -28,6 +29,7 @@ def cells(start: Tensor, size: Tensor, count: int, pixels: int, limit: int) -> T
     return (pixel >= low[..., None]) & (pixel < high[..., None])
 
 
+@wrap
 def roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float = 1.0) -> Tensor:
     """Maxima (K, C, *output_size) of the cells of K boxes in (N, C, H, W), 0 of empty ones; Girshick, "Fast
     R-CNN", ICCV 2015, section 2.1. `boxes` as in `roi_align`.

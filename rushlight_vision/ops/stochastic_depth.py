@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import rushlight as torch
 from rushlight import Tensor, nn
+from rushlight.fx.wrapping import wrap
 
 
+@wrap
 def stochastic_depth(input: Tensor, p: float, mode: str, training: bool = True) -> Tensor:
     """Zeros with probability p for the whole batch (mode "batch") or each row ("row"), the rest over 1 - p;
     Huang et al., "Deep Networks with Stochastic Depth", ECCV 2016.

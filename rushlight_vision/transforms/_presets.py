@@ -8,6 +8,11 @@ import rushlight as torch
 from rushlight import Tensor, nn
 from rushlight_vision.transforms import InterpolationMode, functional as F
 
+_IMAGES = (
+    "Accepts ``PIL.Image``, batched ``(B, C, H, W)`` and single ``(C, H, W)`` image ``torch.Tensor`` "
+    "objects. "
+)
+
 
 class SemanticSegmentation(nn.Module):
     """Resize, make floats of [0, 1], normalise."""
@@ -33,6 +38,14 @@ class SemanticSegmentation(nn.Module):
         if self.resize_size is None:
             return img
         return F.resize(img, self.resize_size, interpolation=self.interpolation, antialias=self.antialias)
+
+    def describe(self) -> str:
+        """What is taken, and what becomes of it."""
+        return (
+            f"{_IMAGES}The images are resized to ``resize_size={self.resize_size}`` using "
+            f"``interpolation={self.interpolation}``. Finally the values are first rescaled to "
+            f"``[0.0, 1.0]`` and then normalized using ``mean={self.mean}`` and ``std={self.std}``."
+        )
 
     def forward(self, img: Any) -> Tensor:
         """img: an image of Pillow, or a tensor (..., C, H, W)."""
@@ -61,6 +74,15 @@ class ImageClassification(SemanticSegmentation):
         """The centre of the image, resized."""
         return F.center_crop(super().resized(img), self.crop_size)
 
+    def describe(self) -> str:
+        """What is taken, and what becomes of it."""
+        return (
+            f"{_IMAGES}The images are resized to ``resize_size={self.resize_size}`` using "
+            f"``interpolation={self.interpolation}``, followed by a central crop of "
+            f"``crop_size={self.crop_size}``. Finally the values are first rescaled to ``[0.0, 1.0]`` "
+            f"and then normalized using ``mean={self.mean}`` and ``std={self.std}``."
+        )
+
 
 def _floats(img: Any) -> Tensor:
     """An image as floats of [0, 1]."""
@@ -76,6 +98,10 @@ class ObjectDetection(nn.Module):
         """img: an image of Pillow, or a tensor (..., C, H, W)."""
         return _floats(img)
 
+    def describe(self) -> str:
+        """What is taken, and what becomes of it."""
+        return f"{_IMAGES}The images are rescaled to ``[0.0, 1.0]``."
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
@@ -90,6 +116,10 @@ class OpticalFlow(nn.Module):
             for img in (img1, img2)
         )
         return one, other
+
+    def describe(self) -> str:
+        """What is taken, and what becomes of it."""
+        return f"{_IMAGES}The images are rescaled to ``[-1.0, 1.0]``."
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
@@ -125,6 +155,17 @@ class VideoClassification(nn.Module):
         frames = F.normalize(frames, mean=self.mean, std=self.std)
         found: Tensor = frames.view(n, t, c, *self.crop_size).permute(0, 2, 1, 3, 4)
         return found
+
+    def describe(self) -> str:
+        """What is taken, and what becomes of it."""
+        return (
+            "Accepts batched ``(B, T, C, H, W)`` and single ``(T, C, H, W)`` video frame ``torch.Tensor`` "
+            f"objects. The frames are resized to ``resize_size={self.resize_size}`` using "
+            f"``interpolation={self.interpolation}``, followed by a central crop of "
+            f"``crop_size={self.crop_size}``. Finally the values are first rescaled to ``[0.0, 1.0]`` and "
+            f"then normalized using ``mean={self.mean}`` and ``std={self.std}``. Finally the output dimensions "
+            "are permuted to ``(..., C, T, H, W)`` tensors."
+        )
 
     def __repr__(self) -> str:
         return (

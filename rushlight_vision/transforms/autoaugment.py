@@ -46,12 +46,32 @@ _COLOURS = ("Brightness", "Color", "Contrast", "Sharpness")
 _SIGNED = ("ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate", *_COLOURS)
 
 
+def _apply_op(img: Any, op_name: str, magnitude: float, interpolation: Any, fill: Any) -> Any:
+    """The image after one operation; ValueError for an unknown one."""
+    if op_name not in _OPERATIONS:
+        raise ValueError(f"The provided operator {op_name} is not recognized.")
+    return _OPERATIONS[op_name](img, magnitude, {"interpolation": interpolation, "fill": fill})
+
+
 class AutoAugmentPolicy(Enum):
     """The data sets that AutoAugment's policies were learned on."""
 
     IMAGENET = "imagenet"
     CIFAR10 = "cifar10"
     SVHN = "svhn"
+
+
+def learned(policy: AutoAugmentPolicy) -> list[Any]:
+    """A policy's pairs of (name, probability, place among ten strengths, or None); ValueError without one."""
+    if not isinstance(policy, AutoAugmentPolicy):
+        raise ValueError(f"The provided policy {policy} is not recognized.")
+    found = []
+    for line in (Path(__file__).parent / "policies.tsv").read_text(encoding="utf-8").splitlines():
+        name, *words = line.split()
+        if name == policy.value:
+            pairs = (words[:3], words[3:])
+            found.append(tuple((n, float(p), None if at == "-" else int(at)) for n, p, at in pairs))
+    return found
 
 
 class _Policy(Transform):
@@ -66,14 +86,19 @@ class _Policy(Transform):
 
     def _strengths(
         self, bins: int, most: dict[str, float], names: str, bits: tuple[int, int] = (8, 4)
-    ) -> dict[str, Any]:
-        """Of each operation. most: the greatest strength; bits: how many are kept at first, how many go."""
+    ) -> dict[str, tuple[torch.Tensor, bool]]:
+        """Of each operation its strengths, and whether they may be negative.
+
+        most: the greatest strength; bits: how many are kept at first, how many go. What has no strengths
+        has a tensor without dims.
+        """
         fewer = bits[0] - (torch.arange(bins) / ((bins - 1) / bits[1])).round().int()
         own = {"Posterize": fewer, "Solarize": torch.linspace(255.0, 0.0, bins)}
-        return {
-            name: own.get(name, torch.linspace(0.0, most[name], bins) if name in most else None)
+        strengths = {
+            name: own.get(name, torch.linspace(0.0, most[name], bins) if name in most else torch.tensor(0.0))
             for name in names.split()
         }
+        return {name: (values, name in _SIGNED) for name, values in strengths.items()}
 
     def _how(self, img: Any) -> dict[str, Any]:
         fill = self.fill
@@ -85,10 +110,11 @@ class _Policy(Transform):
     def _one(self, img: Any, table: dict[str, Any], place: Callable[[Any], Any], how: dict[str, Any]) -> Any:
         """An operation of the table that is drawn, of the strength at place(strengths)."""
         name = list(table)[int(torch.randint(len(table), (1,)).item())]
-        strength = 0.0 if table[name] is None else float(table[name][place(table[name])].item())
-        if name in _SIGNED and torch.randint(2, (1,)):
+        strengths, signed = table[name]
+        strength = float(strengths[place(strengths)].item()) if strengths.ndim > 0 else 0.0
+        if signed and torch.randint(2, (1,)):
             strength *= -1.0
-        return _OPERATIONS[name](img, strength, how)
+        return _apply_op(img, name, strength, **how)
 
     def forward(self, img: Any) -> Any:
         """The image transformed."""
@@ -125,24 +151,15 @@ class AutoAugment(_Policy):
         fill: Any = None,
     ) -> None:
         super().__init__(interpolation, fill)
-        if not isinstance(policy, AutoAugmentPolicy):
-            raise ValueError(f"The provided policy {policy} is not recognized.")
         self.policy = policy
         self.policies = self._get_policies(policy)
 
     def _get_policies(self, policy: AutoAugmentPolicy) -> list[Any]:
-        """Pairs of (name, probability, place among ten strengths, or None)."""
-        found = []
-        for line in (Path(__file__).parent / "policies.tsv").read_text(encoding="utf-8").splitlines():
-            name, *words = line.split()
-            if name == policy.value:
-                found.append(
-                    tuple(
-                        (name, float(p), None if place == "-" else int(place))
-                        for name, p, place in (words[:3], words[3:])
-                    )
-                )
-        return found
+        return learned(policy)
+
+    def _augmentation_space(self, num_bins: int, image_size: tuple[int, int]) -> dict[str, Any]:
+        """Of each operation (its strengths, whether they may be negative); image_size: (height, width)."""
+        return self._strengths(num_bins, _usual(*image_size), f"{_ALL} Invert")
 
     @staticmethod
     def get_params(transform_num: int) -> tuple[int, Any, Any]:
@@ -153,12 +170,13 @@ class AutoAugment(_Policy):
         """The image transformed."""
         how, (_, height, width) = self._how(img), get_dimensions(img)
         which, chances, signs = self.get_params(len(self.policies))
-        table = self._strengths(10, _usual(height, width), f"{_ALL} Invert")
+        table = self._augmentation_space(10, (height, width))
         for i, (name, p, place) in enumerate(self.policies[which]):
             if chances[i] <= p:
-                strength = 0.0 if place is None else float(table[name][place].item())
-                negative = name in _SIGNED and signs[i] == 0
-                img = _OPERATIONS[name](img, -strength if negative else strength, how)
+                strengths, signed = table[name]
+                strength = 0.0 if place is None else float(strengths[place].item())
+                negative = signed and signs[i] == 0
+                img = _apply_op(img, name, -strength if negative else strength, **how)
         return img
 
 
@@ -178,10 +196,14 @@ class RandAugment(_Policy):
         self.magnitude = magnitude
         self.num_magnitude_bins = num_magnitude_bins
 
+    def _augmentation_space(self, num_bins: int, image_size: tuple[int, int]) -> dict[str, Any]:
+        """Of each operation (its strengths, whether they may be negative); image_size: (height, width)."""
+        return self._strengths(num_bins, _usual(*image_size), f"Identity {_ALL}")
+
     def forward(self, img: Any) -> Any:
         """The image transformed."""
         how, (_, height, width) = self._how(img), get_dimensions(img)
-        table = self._strengths(self.num_magnitude_bins, _usual(height, width), f"Identity {_ALL}")
+        table = self._augmentation_space(self.num_magnitude_bins, (height, width))
         for _ in range(self.num_ops):
             img = self._one(img, table, lambda _: self.magnitude, how)
         return img
@@ -199,11 +221,14 @@ class TrivialAugmentWide(_Policy):
         super().__init__(interpolation, fill)
         self.num_magnitude_bins = num_magnitude_bins
 
+    def _augmentation_space(self, num_bins: int) -> dict[str, Any]:
+        """Of each operation (its strengths, whether they may be negative)."""
+        most = {"TranslateX": 32.0, "TranslateY": 32.0, "Rotate": 135.0}
+        return self._strengths(num_bins, {**dict.fromkeys(_SIGNED, 0.99), **most}, f"Identity {_ALL}", (8, 6))
+
     def forward(self, img: Any) -> Any:
         """The image transformed."""
-        most = {"TranslateX": 32.0, "TranslateY": 32.0, "Rotate": 135.0}
-        most = {**dict.fromkeys(_SIGNED, 0.99), **most}
-        table = self._strengths(self.num_magnitude_bins, most, f"Identity {_ALL}", (8, 6))
+        table = self._augmentation_space(self.num_magnitude_bins)
         return self._one(img, table, lambda s: torch.randint(len(s), (1,), dtype=torch.long), self._how(img))
 
 
@@ -229,14 +254,19 @@ class AugMix(_Policy):
         self.alpha = alpha
         self.all_ops = all_ops
 
+    def _augmentation_space(self, num_bins: int, image_size: tuple[int, int]) -> dict[str, Any]:
+        """Of each operation (its strengths, whether they may be negative); image_size: (height, width)."""
+        height, width = image_size
+        most = {**_usual(height, width), "TranslateX": width / 3.0, "TranslateY": height / 3.0}
+        names = "ShearX ShearY TranslateX TranslateY Rotate Posterize Solarize AutoContrast Equalize"
+        names += " Brightness Color Contrast Sharpness" if self.all_ops else ""
+        return self._strengths(num_bins, most, names, (4, 4))
+
     def forward(self, orig_img: Any) -> Any:
         """The image transformed."""
         how, (_, height, width) = self._how(orig_img), get_dimensions(orig_img)
         img = F.pil_to_tensor(orig_img) if is_image(orig_img) else orig_img
-        most = {**_usual(height, width), "TranslateX": width / 3.0, "TranslateY": height / 3.0}
-        names = "ShearX ShearY TranslateX TranslateY Rotate Posterize Solarize AutoContrast Equalize"
-        names += " Brightness Color Contrast Sharpness" if self.all_ops else ""
-        table = self._strengths(10, most, names, (4, 4))
+        table = self._augmentation_space(10, (height, width))
         batch = img.view([1] * max(4 - img.ndim, 0) + list(img.shape))
         sizes = [batch.size(0)] + [1] * (batch.ndim - 1)
         shares = torch._sample_dirichlet(

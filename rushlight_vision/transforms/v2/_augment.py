@@ -28,7 +28,11 @@ from rushlight_vision.transforms.v2.functional._utils import is_pure_tensor
 class RandomErasing(_RandomApplyTransform):
     """A window replaced by `value` (a number, one a channel, or "random"), with probability p."""
 
-    get_params = staticmethod(v1.RandomErasing.get_params)
+    _v1_transform_cls = v1.RandomErasing
+
+    def _extract_params_for_v1_transform(self) -> dict[str, Any]:
+        value = "random" if self.value is None else self.value
+        return {**super()._extract_params_for_v1_transform(), "value": value}
 
     def __init__(
         self,

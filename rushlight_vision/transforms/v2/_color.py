@@ -17,6 +17,8 @@ _FACTORS = ("brightness_factor", "contrast_factor", "saturation_factor", "hue_fa
 class Grayscale(Transform):
     """In grey, with 1 or 3 channels."""
 
+    _v1_transform_cls = v1.Grayscale
+
     def __init__(self, num_output_channels: int = 1) -> None:
         super().__init__()
         self.num_output_channels = num_output_channels
@@ -28,6 +30,8 @@ class Grayscale(Transform):
 
 class RandomGrayscale(_RandomApplyTransform):
     """In grey, with probability p, and as many channels as before."""
+
+    _v1_transform_cls = v1.RandomGrayscale
 
     def __init__(self, p: float = 0.1) -> None:
         super().__init__(p=p)
@@ -61,7 +65,10 @@ class _Coloured(Transform):
 class ColorJitter(_Coloured):
     """The colours changed, each by a random factor, in random order."""
 
-    get_params = staticmethod(v1.ColorJitter.get_params)
+    _v1_transform_cls = v1.ColorJitter
+
+    def _extract_params_for_v1_transform(self) -> dict[str, Any]:
+        return {name: value or 0 for name, value in super()._extract_params_for_v1_transform().items()}
 
     def __init__(
         self, brightness: Any = None, contrast: Any = None, saturation: Any = None, hue: Any = None
@@ -92,11 +99,16 @@ class ColorJitter(_Coloured):
             )
         return None if value[0] == value[1] == middle else (float(value[0]), float(value[1]))
 
+    @staticmethod
+    def _generate_value(left: float, right: float) -> float:
+        """A factor, drawn between two."""
+        return draws.uniform(left, right)
+
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
         """The order and the factors."""
         order = torch.randperm(4)
         ranges = (self.brightness, self.contrast, self.saturation, self.hue)
-        factors = [None if r is None else draws.uniform(*r) for r in ranges]
+        factors = [None if r is None else self._generate_value(*r) for r in ranges]
         return {"fn_idx": order, **dict(zip(_FACTORS, factors))}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
@@ -158,6 +170,8 @@ class RandomPhotometricDistort(_Coloured):
 class RandomEqualize(_RandomApplyTransform):
     """Values so changed that each is as frequent, with probability p."""
 
+    _v1_transform_cls = v1.RandomEqualize
+
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         """Equalised."""
         return self._call_kernel(F.equalize, inpt)
@@ -166,6 +180,8 @@ class RandomEqualize(_RandomApplyTransform):
 class RandomInvert(_RandomApplyTransform):
     """The negative, with probability p."""
 
+    _v1_transform_cls = v1.RandomInvert
+
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         """The negative."""
         return self._call_kernel(F.invert, inpt)
@@ -173,6 +189,8 @@ class RandomInvert(_RandomApplyTransform):
 
 class RandomPosterize(_RandomApplyTransform):
     """Only the first bits of each value, with probability p."""
+
+    _v1_transform_cls = v1.RandomPosterize
 
     def __init__(self, bits: int, p: float = 0.5) -> None:
         super().__init__(p=p)
@@ -186,6 +204,12 @@ class RandomPosterize(_RandomApplyTransform):
 class RandomSolarize(_RandomApplyTransform):
     """Values from a threshold on inverted, with probability p."""
 
+    _v1_transform_cls = v1.RandomSolarize
+
+    def _extract_params_for_v1_transform(self) -> dict[str, Any]:
+        options = super()._extract_params_for_v1_transform()
+        return {**options, "threshold": float(options["threshold"])}
+
     def __init__(self, threshold: float, p: float = 0.5) -> None:
         super().__init__(p=p)
         self.threshold = threshold
@@ -198,6 +222,8 @@ class RandomSolarize(_RandomApplyTransform):
 class RandomAutocontrast(_RandomApplyTransform):
     """Each channel's values spread over the whole range, with probability p."""
 
+    _v1_transform_cls = v1.RandomAutocontrast
+
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         """Spread."""
         return self._call_kernel(F.autocontrast, inpt)
@@ -205,6 +231,8 @@ class RandomAutocontrast(_RandomApplyTransform):
 
 class RandomAdjustSharpness(_RandomApplyTransform):
     """Blurred (factor 0) up to sharpened (2), with probability p."""
+
+    _v1_transform_cls = v1.RandomAdjustSharpness
 
     def __init__(self, sharpness_factor: float, p: float = 0.5) -> None:
         super().__init__(p=p)

@@ -7,6 +7,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight import nn
+from rushlight_vision.transforms import transforms as v1
 from rushlight_vision.transforms.v2._transform import Transform
 
 
@@ -42,6 +43,11 @@ class Compose(_Several):
 
 class RandomApply(_Several):
     """All of them with probability p, else none."""
+
+    _v1_transform_cls = v1.RandomApply
+
+    def _extract_params_for_v1_transform(self) -> dict[str, Any]:
+        return {"transforms": self.transforms, "p": self.p}
 
     def __init__(self, transforms: Any, p: float = 0.5) -> None:
         super().__init__(transforms)

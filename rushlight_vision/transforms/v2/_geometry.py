@@ -44,8 +44,18 @@ class _Filled(Transform):
         return self._call_kernel(functional, inpt, fill=_get_fill(self._fill, type(inpt)), **how)
 
 
+def _with_one_fill(transform: Transform, options: dict[str, Any]) -> dict[str, Any]:
+    """The options as they are; ValueError for several fills, which transforms of images do not have."""
+    if not (options["fill"] is None or isinstance(options["fill"], (int, float))):
+        name = type(transform).__name__
+        raise ValueError(f"{name}() can only be scripted for a scalar `fill`, but got {options['fill']}.")
+    return options
+
+
 class RandomHorizontalFlip(_RandomApplyTransform):
     """Left and right exchanged, with probability p."""
+
+    _v1_transform_cls = v1.RandomHorizontalFlip
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         """The mirror image."""
@@ -54,6 +64,8 @@ class RandomHorizontalFlip(_RandomApplyTransform):
 
 class RandomVerticalFlip(_RandomApplyTransform):
     """Top and bottom exchanged, with probability p."""
+
+    _v1_transform_cls = v1.RandomVerticalFlip
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         """The image upside down."""
@@ -65,6 +77,8 @@ class RandomVerticalFlip(_RandomApplyTransform):
 
 class Resize(Transform):
     """`size`: (height, width), the length of the shorter side, or None: the longer one is max_size."""
+
+    _v1_transform_cls = v1.Resize
 
     def __init__(
         self,
@@ -176,6 +190,8 @@ class RandomResize(_Resizing):
 class CenterCrop(Transform):
     """The window in the middle."""
 
+    _v1_transform_cls = v1.CenterCrop
+
     def __init__(self, size: Any) -> None:
         super().__init__()
         self.size = pair(size)
@@ -188,7 +204,7 @@ class CenterCrop(Transform):
 class RandomResizedCrop(Transform):
     """A window of a random size and aspect, resized."""
 
-    get_params = staticmethod(v1.RandomResizedCrop.get_params)
+    _v1_transform_cls = v1.RandomResizedCrop
 
     def __init__(
         self,
@@ -223,6 +239,8 @@ class RandomResizedCrop(Transform):
 class FiveCrop(Transform):
     """The four corners and the middle, as a tuple."""
 
+    _v1_transform_cls: Any = v1.FiveCrop
+
     def __init__(self, size: Any) -> None:
         super().__init__()
         self.size = pair(size)
@@ -240,6 +258,8 @@ class FiveCrop(Transform):
 class TenCrop(FiveCrop):
     """FiveCrop of the image and of its mirror image."""
 
+    _v1_transform_cls: Any = v1.TenCrop
+
     def __init__(self, size: Any, vertical_flip: bool = False) -> None:
         super().__init__(size)
         self.vertical_flip = vertical_flip
@@ -252,7 +272,10 @@ class TenCrop(FiveCrop):
 class RandomCrop(_Filled):
     """A window of `size` anywhere in the image, padded before."""
 
-    get_params = staticmethod(v1.RandomCrop.get_params)
+    _v1_transform_cls = v1.RandomCrop
+
+    def _extract_params_for_v1_transform(self) -> dict[str, Any]:
+        return _with_one_fill(self, super()._extract_params_for_v1_transform())
 
     def __init__(
         self,
@@ -391,6 +414,11 @@ class RandomIoUCrop(Transform):
 class Pad(_Filled):
     """The image with a border."""
 
+    _v1_transform_cls = v1.Pad
+
+    def _extract_params_for_v1_transform(self) -> dict[str, Any]:
+        return _with_one_fill(self, super()._extract_params_for_v1_transform())
+
     def __init__(self, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> None:
         super().__init__()
         _check_padding_arg(padding)
@@ -436,7 +464,7 @@ class RandomZoomOut(_RandomApplyTransform, _Filled):
 class RandomRotation(_Filled):
     """Turned by an angle drawn from `degrees`."""
 
-    get_params = staticmethod(v1.RandomRotation.get_params)
+    _v1_transform_cls = v1.RandomRotation
 
     def __init__(
         self,
@@ -467,7 +495,7 @@ class RandomRotation(_Filled):
 class RandomAffine(_Filled):
     """Turned, moved, scaled and sheared by what is drawn."""
 
-    get_params = staticmethod(v1.RandomAffine.get_params)
+    _v1_transform_cls = v1.RandomAffine
 
     def __init__(
         self,
@@ -509,7 +537,7 @@ class RandomAffine(_Filled):
 class RandomPerspective(_RandomApplyTransform, _Filled):
     """Seen from elsewhere, with probability p."""
 
-    get_params = staticmethod(v1.RandomPerspective.get_params)
+    _v1_transform_cls = v1.RandomPerspective
 
     def __init__(
         self,
@@ -539,7 +567,7 @@ class RandomPerspective(_RandomApplyTransform, _Filled):
 class ElasticTransform(_Filled):
     """Each pixel moved a little, smoothly: by noise of strength alpha, sigma wide."""
 
-    get_params = staticmethod(v1.ElasticTransform.get_params)
+    _v1_transform_cls = v1.ElasticTransform
 
     def __init__(
         self,

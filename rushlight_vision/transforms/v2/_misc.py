@@ -65,6 +65,8 @@ class _Tensors(Transform):
 class LinearTransformation(_Tensors):
     """(the flat image - mean_vector) @ transformation_matrix, a tensor of the image's shape."""
 
+    _v1_transform_cls = v1.LinearTransformation
+
     _transformed_types = (is_pure_tensor, tv_tensors.Image, tv_tensors.Video)
 
     def __init__(self, transformation_matrix: Any, mean_vector: Any) -> None:
@@ -105,6 +107,8 @@ class LinearTransformation(_Tensors):
 class Normalize(_Tensors):
     """(image - mean) / std, channel by channel."""
 
+    _v1_transform_cls = v1.Normalize
+
     def __init__(self, mean: Any, std: Any, inplace: bool = False) -> None:
         super().__init__()
         self.mean, self.std, self.inplace = list(mean), list(std), inplace
@@ -117,7 +121,7 @@ class Normalize(_Tensors):
 class GaussianBlur(Transform):
     """Smoothed by a Gaussian of a width drawn between two."""
 
-    get_params = staticmethod(v1.GaussianBlur.get_params)
+    _v1_transform_cls = v1.GaussianBlur
 
     def __init__(self, kernel_size: Any, sigma: Any = (0.1, 2.0)) -> None:
         super().__init__()
@@ -196,6 +200,8 @@ class ToDtype(Transform):
 
 class ConvertImageDtype(Transform):
     """ToDtype of images, with values that follow the dtype's range."""
+
+    _v1_transform_cls = v1.ConvertImageDtype
 
     def __init__(self, dtype: Any = torch.float32) -> None:
         super().__init__()

@@ -10,6 +10,7 @@ from rushlight import nn
 from rushlight._engine.core.pytree import flatten
 from rushlight_vision import tv_tensors
 from rushlight_vision.pillow import is_image
+from rushlight_vision.transforms.conversion import InterpolationMode
 from rushlight_vision.transforms.v2._utils import check_type, has_any
 from rushlight_vision.transforms.v2.functional._utils import _get_kernel, is_pure_tensor
 
@@ -22,6 +23,32 @@ class Transform(nn.Module):
     """
 
     _transformed_types: tuple[Any, ...] = (torch.Tensor, is_image)
+    # The transform of single images that does the same: it is what torch.jit.script compiles.
+    _v1_transform_cls: type[nn.Module] | None = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        drawn = getattr(cls._v1_transform_cls, "get_params", None)
+        if drawn is not None:
+            cls.get_params = staticmethod(drawn)  # type: ignore[attr-defined]
+
+    def _extract_params_for_v1_transform(self) -> dict[str, Any]:
+        """The public options of this transform: arguments for the one of single images."""
+        of_all = nn.Module().__dict__.keys()
+        options = {k: v for k, v in self.__dict__.items() if not k.startswith("_") and k not in of_all}
+        if isinstance(options.get("interpolation"), str):
+            options["interpolation"] = InterpolationMode(options["interpolation"])
+        return options
+
+    def __prepare_scriptable__(self) -> nn.Module:
+        """What torch.jit.script compiles in this one's place; RuntimeError without a transform of images."""
+        if self._v1_transform_cls is None:
+            raise RuntimeError(
+                f"Transform {type(self).__name__} cannot be JIT scripted. torchscript is only supported for "
+                "backward compatibility with transforms which are already in torchvision.transforms. For "
+                "torchscript support (on tensors only), you can use the functional API instead."
+            )
+        return self._v1_transform_cls(**self._extract_params_for_v1_transform())
 
     def check_inputs(self, flat_inputs: list[Any]) -> None:
         """Raise an error for samples that cannot be transformed."""

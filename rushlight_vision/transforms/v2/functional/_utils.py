@@ -40,8 +40,11 @@ def _dispatched(function: Kernel) -> Kernel:
         if p.default is not inspect.Parameter.empty
     }
 
+    event = f"{function.__module__}.{function.__name__}"
+
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        torch._C._log_api_usage_once(event)
         given = {**defaults, **dict(zip(names, args)), **kwargs}
         if given.keys() != signature.parameters.keys() or len(args) > len(names):
             function(*args, **kwargs)  # says which are missing or too many

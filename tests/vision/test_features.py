@@ -1,0 +1,120 @@
+"""Features from inside of models, the methods of models that programs override, and policies of samples."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+import rushlight as torch
+from rushlight import fx
+from rushlight_vision import models, ops, tv_tensors
+from rushlight_vision.models.feature_extraction import create_feature_extractor, get_graph_node_names
+from rushlight_vision.transforms import autoaugment, transforms as v1, v2
+
+
+def test_names_are_torchvisions() -> None:
+    """A number at the end of a module's own name goes, too; layers of torchvision.ops are single nodes."""
+    vit = models.VisionTransformer(32, 16, 1, 2, 8, 16)
+    names, _ = get_graph_node_names(vit)
+    assert names[:5] == ["x", "getattr", "getitem", "getitem_1", "getitem_2"]
+    assert "getitem_5" in names and "encoder.layers.encoder_layer_0.ln" in names
+    assert "encoder.layers.encoder_layer_0.ln_1" in names
+
+    class Dropping(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.drop = ops.StochasticDepth(0.5, "row")
+
+        def forward(self, x: Any) -> Any:
+            return self.drop(ops.stochastic_depth(x, 0.5, "row", self.training)) + 1
+
+    assert get_graph_node_names(Dropping())[0] == ["x", "stochastic_depth", "drop", "add"]
+    traced = fx.symbolic_trace(ops.StochasticDepth(0.5, "row"))
+    assert [n.name for n in traced.graph.nodes] == ["input_1", "stochastic_depth", "output"]
+
+
+def test_return_nodes_are_said_once() -> None:
+    """As torchvision: for both modes, or for each of the two."""
+    model = models.alexnet(num_classes=2)
+    forms: tuple[dict[str, Any], ...] = (
+        {},
+        {"return_nodes": ["features"], "train_return_nodes": ["features"]},
+        {"train_return_nodes": ["features"]},
+        {"return_nodes": ["feat"]},
+    )
+    for wanted in forms:
+        with pytest.raises(ValueError):
+            create_feature_extractor(model, **wanted)
+    assert model.training
+
+
+def test_copies_have_both_graphs() -> None:
+    """The copy of an extractor follows the mode, and its parameters are its own."""
+    model = models.mobilenet_v2(num_classes=2)
+    whole = create_feature_extractor(model, {"features.1": "low", "classifier": "out"})
+    copied = deepcopy(whole)
+    x = torch.randn(2, 3, 64, 64)
+    for mode in (True, False):
+        whole.train(mode)
+        copied.train(mode)
+        torch.manual_seed(0)
+        wanted = whole(x)
+        torch.manual_seed(0)
+        found = copied(x)
+        assert list(found) == ["low", "out"] and torch.equal(found["out"], wanted["out"])
+    names = [name for name, _ in whole.named_parameters()]
+    assert names == [name for name, _ in model.named_parameters()]
+    assert next(copied.parameters()) is not next(whole.parameters())
+
+
+def test_methods_that_programs_override() -> None:
+    """What subclasses of torchvision's models call or replace."""
+    for build in (models.resnet18, models.mobilenet_v2, models.mobilenet_v3_small, models.shufflenet_v2_x0_5):
+        model = build(num_classes=2).eval()
+        x = torch.randn(1, 3, 32, 32)
+        assert torch.equal(model._forward_impl(x), model(x))
+    vit = models.VisionTransformer(32, 16, 1, 2, 8, 16)
+    assert vit._process_input(torch.randn(2, 3, 32, 32)).shape == (2, 4, 8)
+    se = ops.SqueezeExcitation(4, 2)
+    assert se._scale(torch.randn(1, 4, 3, 3)).shape == (1, 4, 1, 1)
+    assert models.ResNet18_Weights.DEFAULT.transforms().describe().startswith("Accepts ``PIL.Image``")
+
+
+@pytest.mark.parametrize("name", ["AutoAugment", "RandAugment", "TrivialAugmentWide", "AugMix"])
+def test_policies_change_the_image_of_a_sample(name: str) -> None:
+    """The one image, with its type; the rest stays. Two images, or boxes, are refused."""
+    image = tv_tensors.Image(torch.randint(0, 256, (3, 16, 12), dtype=torch.uint8))
+    policy = getattr(v2, name)()
+    found = policy({"image": image, "label": 3})
+    assert type(found["image"]) is tv_tensors.Image and found["image"].shape == image.shape
+    assert found["label"] == 3
+    with pytest.raises(TypeError, match="single image or video"):
+        policy(image, image)
+    with pytest.raises(TypeError, match="Inputs of type Mask are not supported"):
+        policy(image, tv_tensors.Mask(torch.zeros(16, 12)))
+
+
+def test_a_policys_space_can_be_replaced() -> None:
+    """Subclasses say which operations there are, and how strong they are."""
+
+    class OnlyInverts(autoaugment.RandAugment):
+        def _augmentation_space(self, num_bins: int, image_size: tuple[int, int]) -> dict[str, Any]:
+            return {"Invert": (torch.tensor(0.0), False)}
+
+    image = torch.randint(0, 256, (3, 8, 8), dtype=torch.uint8)
+    assert torch.equal(OnlyInverts(num_ops=1)(image), 255 - image)
+    space = autoaugment.RandAugment()._augmentation_space(31, (8, 10))
+    assert space["ShearX"][1] and space["TranslateX"][0][-1] == pytest.approx(150.0 / 331.0 * 10)
+    shown = autoaugment._apply_op(image, "Posterize", 1.0, v2.InterpolationMode.NEAREST, None)
+    assert sorted(shown.unique().tolist()) == [0, 128]
+
+
+def test_transforms_of_samples_draw_as_those_of_images() -> None:
+    """`get_params` is the same function, and what scripts compile has the same options."""
+    assert getattr(v2.RandomCrop, "get_params") is getattr(v1.RandomCrop, "get_params")
+    options = v2.RandomErasing(value="random")._extract_params_for_v1_transform()
+    assert options["value"] == "random"
+    with pytest.raises(RuntimeError, match="cannot be JIT scripted"):
+        v2.RandomZoomOut().__prepare_scriptable__()
