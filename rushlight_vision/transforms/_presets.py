@@ -163,8 +163,8 @@ class VideoClassification(nn.Module):
             f"objects. The frames are resized to ``resize_size={self.resize_size}`` using "
             f"``interpolation={self.interpolation}``, followed by a central crop of "
             f"``crop_size={self.crop_size}``. Finally the values are first rescaled to ``[0.0, 1.0]`` and "
-            f"then normalized using ``mean={self.mean}`` and ``std={self.std}``. Finally the output dimensions "
-            "are permuted to ``(..., C, T, H, W)`` tensors."
+            f"then normalized using ``mean={self.mean}`` and ``std={self.std}``. Finally the output "
+            "dimensions are permuted to ``(..., C, T, H, W)`` tensors."
         )
 
     def __repr__(self) -> str:
