@@ -288,8 +288,10 @@ def batch_norm(
     refuse_running_gradients(running_mean, running_var)
     check_channels(1, input._geometry.shape[1], training, *params)
     check_dtypes(input, weight, bias, running_mean, running_var)
-    wide = input.float() if _mixed(input, *params) else input
-    return _batch_norm(wide, *params, training, momentum, eps).to(input.dtype)
+    mixed = _mixed(input, *params)
+    if mixed and not training:
+        return _batch_norm(input.float(), *params, training, momentum, eps).to(input.dtype)
+    return _batch_norm(input, *params, training, momentum, eps, mixed)
 
 
 def _batch_norm(
@@ -301,13 +303,14 @@ def _batch_norm(
     training: bool,
     momentum: float,
     eps: float,
+    mixed: bool = False,
 ) -> Any:
     input = input if has_channels_last(input.shape, input.stride()) else input.contiguous()
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
         return _by_running(input, running_mean, running_var, weight, bias, eps)
-    found, center, spread = _by_own_moments(input, weight, bias, eps)
+    found, center, spread = _by_own_moments(input, weight, bias, eps, mixed)
     count = input.numel() // max(input.shape[1], 1)
     _update_running(count, center, spread, running_mean, running_var, momentum)
     return found
@@ -339,8 +342,15 @@ def _by_running_gradient(s: Any, grad: Any) -> Any:
 
 
 @composite(name="_by_own_moments", where=("aten",), node="native_batch_norm", unread=(0,), planned=True)
-def _by_own_moments(input, weight: Tensor | None, bias: Tensor | None, eps: float):
-    """(batch_norm by the channels' own moments, their means, their variances): these are (1, C, 1, ...)."""
+def _by_own_moments(
+    input, weight: Tensor | None, bias: Tensor | None, eps: float, mixed: bool = False
+):
+    """(batch_norm by the channels' own moments, their means, their variances): these are (1, C, 1, ...).
+
+    mixed: the input is of two bytes, parameters and moments of float32.
+    """
+    of, given = input.dtype, input
+    input = input.float() if mixed else input
     shape, flat = (1, -1, *[1] * (input.ndim - 2)), input
     if input.ndim > 3 and input.is_contiguous():
         flat = input.flatten(2)
@@ -353,7 +363,7 @@ def _by_own_moments(input, weight: Tensor | None, bias: Tensor | None, eps: floa
     else:
         center, total = (t.reshape(shape) for t in distances(flat, (0, *range(2, flat.ndim))))
     spread = total / count
-    return _scaled(input, center, spread + eps, weight, bias), center, spread
+    return _scaled(given, center, spread + eps, weight, bias).to(of), center, spread
 
 
 @_by_own_moments.gradient
@@ -363,11 +373,11 @@ def _by_own_moments_gradient(s: Any, grad: Any, grad_center: Any, grad_spread: A
     to_input = to_weight = to_bias = None
     if grad is not None:
         wanted = s.needs("input"), s.needs("weight"), s.needs("bias")
-        found = iter(_by_own_moments_backward(grad, x, center, spread, s.weight, s.eps, *wanted))
+        found = iter(_by_own_moments_backward(grad, x, center, spread, s.weight, s.eps, *wanted, s.mixed))
         to_input, to_weight, to_bias = (next(found) if each else None for each in wanted)
     if grad_center is not None or grad_spread is not None:  # of gradients of gradients, and in forward mode
         of_center, of_spread = (0 if g is None else g for g in (grad_center, grad_spread))
-        more = (of_center + of_spread * 2 * (x - center)) / count
+        more = ((of_center + of_spread * 2 * (x - center)) / count).to(x.dtype)
         to_input = more if to_input is None else to_input + more
     return to_input, to_weight, to_bias
 
@@ -383,8 +393,12 @@ def _by_own_moments_backward(
     of_input: bool,
     of_weight: bool,
     of_bias: bool,
+    mixed: bool = False,
 ):
     """The gradients of batch_norm by its own moments that are wanted, one after the other."""
+    of, given, seen = input.dtype, grad, input
+    if mixed:
+        grad, input = grad.float(), input.float()
     if not has_channels_last(input.shape, input.stride()):
         grad = grad.contiguous()  # results lie as the input does, and sums are added up in its order
     count = input.numel() // max(input.shape[1], 1)
@@ -394,7 +408,8 @@ def _by_own_moments_backward(
     if of_input:
         scale = rstd if weight is None else rstd * weight.reshape(rstd.shape)
         slope, shift = along * rstd * rstd * scale / -count, total * scale / -count
-        found.append(_batch_norm_input_gradient(grad, input, center, scale, slope, shift))
+        given = given if mixed and given.stride() == grad.stride() else grad
+        found.append(_batch_norm_input_gradient(given, seen, center, scale, slope, shift).to(of))
     if of_weight:
         found.append((along * rstd).reshape(-1))
     if of_bias:
