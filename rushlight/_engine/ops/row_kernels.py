@@ -16,8 +16,21 @@ from rushlight._engine.ops.expressions import Expr
 
 Array = np.ndarray[Any, Any]
 BIG = 65536
+# Elements of a result, and rows of it, from which on they are not left to NumPy's iteration, where an operand
+# is repeated.
+BROAD, ROWS_OF_IT = 1 << 14, 200
 # Elements from which on sums are machine code's, whose order kernels of several sums keep.
 SUMMED = 1 << 14
+
+
+def broad(largest: Any, arrays: Sequence[Any]) -> bool:
+    """Whether an operand is repeated along so many rows of the largest one."""
+    size = largest.size
+    return (
+        size >= BROAD
+        and size >= ROWS_OF_IT * largest.shape[-1]
+        and any([a.size < size for a in arrays if a.ndim])
+    )
 
 
 class RowKernel:

@@ -62,3 +62,11 @@ def test_nothing_behind_an_operand_is_read(n: int) -> None:
         del whole
     finally:
         assert libc.mprotect(end, page, 3) == 0
+
+
+@pytest.mark.parametrize("rows", [199, 200, 1700])
+def test_rows_of_few_elements_have_the_bits_of_numpys_loop(rows: int) -> None:
+    x, across, along = torch.randn(rows, 85), torch.randn(85), torch.randn(rows, 1)
+    for other in (across, along):
+        assert np.array_equal(_warm(lambda other=other: x * other).numpy(), x.numpy() * other.numpy())
+        assert torch.equal(_warm(lambda other=other: torch.addcmul(x, x, other)), torch.addcmul(x, x, other))

@@ -163,3 +163,24 @@ def test_group_norm_of_two_bytes_rounds_once(dtype, memory_format):
         slopes = [torch.autograd.grad(y, t, torch.ones_like(y)) for y, t in ((found, x), (wanted, wide))]
         assert slopes[0][0].equal(slopes[1][0].to(dtype))
     assert [t.dtype for t in torch.native_group_norm(x, None, None, 4, 8, 36, 2, 1e-5)] == [dtype] * 3
+
+
+def test_batch_norm_beside_float32_parameters_rounds_once() -> None:
+    torch.manual_seed(0)
+    for last in (torch.contiguous_format, torch.channels_last):
+        x = torch.randn(4, 6, 8, 10).to(memory_format=last).bfloat16()
+        g = torch.randn(4, 6, 8, 10).to(memory_format=last).bfloat16()
+        found = []
+        for given in (x, x.float()):
+            given.requires_grad_()
+            weight, bias = torch.arange(1.0, 7, requires_grad=True), torch.zeros(6, requires_grad=True)
+            mean, variance = torch.zeros(6), torch.ones(6)
+            for _ in range(3):
+                given.grad = weight.grad = bias.grad = None
+                y = F.batch_norm(given, mean, variance, weight, bias, training=True)
+                y.backward(g.to(y.dtype))
+            assert y.stride() == given.grad.stride() == x.stride()
+            assert y.dtype is given.grad.dtype is given.dtype and weight.grad.dtype is torch.float32
+            found.append([t.bfloat16() for t in (y, given.grad)] + [weight.grad, bias.grad, mean, variance])
+        for narrow, wide in zip(*found, strict=True):
+            assert torch.equal(narrow, wide)

@@ -46,7 +46,7 @@ from rushlight._engine.dispatch.runners.refused_dtypes import check_dtype
 from rushlight._engine.kernels.loops.pointwise import pointwise
 from rushlight._engine.ops.atoms import ATOMS
 from rushlight._engine.ops.expressions import Expr, inputs, m, narrowed, substitute, symbol, toposort
-from rushlight._engine.ops.row_kernels import BIG
+from rushlight._engine.ops.row_kernels import BIG, broad
 from rushlight._engine.ops.table import WIDE_DTYPES, refused_on_cuda
 from rushlight._engine.tensors.kind import Kind, kind
 from rushlight._engine.tensors.meta import meta_array
@@ -331,7 +331,8 @@ class Formula:
             of, out = compiled.result_kind, None
             if of.backend is None:
                 out = result_memory(arrays, of.np, compiled.copied)
-            run = compiled.large if any([a.size >= BIG for a in arrays]) else compiled.fn
+            largest = max(arrays, key=np.size)
+            run = compiled.large if largest.size >= BIG or broad(largest, arrays) else compiled.fn
             return run(*arrays) if out is None else run(*arrays, out=out)
         except ValueError:
             broadcast_shapes(*(a.shape for a in arrays))

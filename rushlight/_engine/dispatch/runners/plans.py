@@ -37,7 +37,7 @@ from rushlight._engine.dispatch.runners.array_bodies import all_there, tracked
 from rushlight._engine.dispatch.runners.recorded import HasResolve, recorded, row_kernel_of
 from rushlight._engine.dispatch.runners.views import see, see_each
 from rushlight._engine.ops.resolved import arrays_in
-from rushlight._engine.ops.row_kernels import BIG
+from rushlight._engine.ops.row_kernels import BIG, broad
 from rushlight._engine.ops.signature import Param
 from rushlight._engine.ops.table import Row
 from rushlight._engine.tensors.tensor import Tensor, wrap_view
@@ -80,7 +80,8 @@ class Script:
             arrays = operands[0]
             if self._kernel(found.compiled.kernel, arrays, result):
                 return
-            method = "large" if result._geometry.size >= BIG else "fn"
+            of = result._geometry
+            method = "large" if of.size >= BIG or (of.ndim and broad(of, arrays)) else "fn"
             out = self._laid(arrays, found.compiled, result)
             self._call(f"{self._constant(found.compiled)}.{method}", arrays, result, out=out)
         elif found.reducer is not None:

@@ -26,7 +26,7 @@ from rushlight._engine.dispatch.number_operands import NUMBERS, scalar
 from rushlight._engine.dispatch.runners.formulas import Formula
 from rushlight._engine.ops import signature
 from rushlight._engine.ops.expressions import const, symbol
-from rushlight._engine.ops.row_kernels import BIG
+from rushlight._engine.ops.row_kernels import BIG, BROAD, ROWS_OF_IT
 from rushlight._engine.ops.table import REFUSALS, Row
 from rushlight._engine.tensors.construction.from_data import infer
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
@@ -176,11 +176,14 @@ def make(formula, general, check):
 
 
 def _few_together(one: tuple[int, ...], two: tuple[int, ...]) -> bool:
-    """Whether two shapes, each of few elements, broadcast to few."""
+    """Whether two shapes broadcast to fewer elements than are worth a loop over rows of its own."""
     if len(one) < len(two):
         one, two = two, one
     ahead = len(one) - len(two)
-    return one[ahead:] == two or math.prod(one[:ahead]) * math.prod(map(max, one[ahead:], two)) < BIG
+    if not two:
+        return True
+    size = math.prod(one[:ahead]) * math.prod(map(max, one[ahead:], two))
+    return size < BROAD or size < ROWS_OF_IT * max(one[-1], two[-1])
 
 
 # What the generated functions see beside their own row.
@@ -188,7 +191,7 @@ SCOPE: dict[str, Any] = {
     **MAKING,
     "PLAIN": interpreters.PLAIN,
     "BIG": BIG,
-    "FEW": math.isqrt(BIG),  # of two operands, whose result is not BIG however they broadcast
+    "FEW": math.isqrt(BROAD),  # of two operands, whose result is not BROAD however they broadcast
     "few": _few_together,
     "ndarray": np.ndarray,
     "asarray": asarray,

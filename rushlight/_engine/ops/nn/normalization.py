@@ -342,9 +342,7 @@ def _by_running_gradient(s: Any, grad: Any) -> Any:
 
 
 @composite(name="_by_own_moments", where=("aten",), node="native_batch_norm", unread=(0,), planned=True)
-def _by_own_moments(
-    input, weight: Tensor | None, bias: Tensor | None, eps: float, mixed: bool = False
-):
+def _by_own_moments(input, weight: Tensor | None, bias: Tensor | None, eps: float, mixed: bool = False):
     """(batch_norm by the channels' own moments, their means, their variances): these are (1, C, 1, ...).
 
     mixed: the input is of two bytes, parameters and moments of float32.
