@@ -123,6 +123,7 @@ def compile(
     made = functools.partial(
         _made,
         fullgraph=fullgraph,
+        dynamic=dynamic,
         backend=backend,
         careful=mode not in _REPLAYED,
         verify=verify,
@@ -134,13 +135,13 @@ def compile(
     return OptimizedModule(model, made) if isinstance(model, Module) else made(model)
 
 
-def _made(function: Any, fullgraph: bool, backend: Any, **how: Any) -> Callable[..., Any]:
+def _made(function: Any, fullgraph: bool, dynamic: bool | None, backend: Any, **how: Any) -> Callable[..., Any]:
     @functools.cache
     def of_backend(backend: Any) -> Any:
         resolved = resolve(backend)
         if callable(resolved):
             backends = import_module("rushlight._dynamo.backends")
-            made: Any = backends.CompiledByBackend(function, resolved, fullgraph)
+            made: Any = backends.CompiledByBackend(function, resolved, fullgraph, dynamic)
         else:
             own = resolved == "inductor"
             made = Compiled(function, fullgraph, **how) if own else Eager(function, fullgraph)
@@ -183,7 +184,7 @@ def _check(mode: str | None, backend: Any, options: Any) -> None:
 def reset() -> None:
     """Forget all that was recorded."""
     for runner in _all:
-        runner.plans.clear()
+        runner.reset()
 
 
 def is_compiling() -> bool:

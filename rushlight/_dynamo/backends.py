@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import operator
+import weakref
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
+from types import CodeType, FunctionType
 from typing import Any
 
 from rushlight import fx
+from rushlight._dynamo import config
 from rushlight._dynamo.exc import BackendCompilerFailed, Unsupported
+from rushlight._dynamo.kinds import Sizes, SizesOfKind, kind_of
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.dispatch.dispatcher import function
 from rushlight._engine.dispatch.overrides import public
@@ -26,33 +30,105 @@ __path__: list[str] = []
 class CompiledByBackend:
     """Calls a function, its ops matched; a segment's values are what `backend` makes of its graph.
 
-    The ops of a segment are computed once while it is recorded; from then on by what the backend gave.
+    The ops of a segment are computed once while it is recorded; from then on by what the backend gave. What
+    is known of a function's code and a backend is shared by all that are compiled of these.
     """
 
-    def __init__(self, function: Callable[..., Any], backend: Callable[..., Any], fullgraph: bool) -> None:
-        self.function, self.backend, self.fullgraph = function, backend, fullgraph
-        self.plans: dict[Any, Any] = {}
-        self.trace = Trace()
-        self.trace.program = self._program
-        self.trace.ends = [] if fullgraph else None
+    def __init__(
+        self, function: Callable[..., Any], backend: Callable[..., Any], fullgraph: bool, dynamic: bool | None
+    ) -> None:
+        self.function, self.backend = function, backend
+        self.fullgraph, self.dynamic = fullgraph, dynamic
+        self._known: Known | None = None
+
+    @property
+    def known(self) -> Known:
+        """What the backend has made of the function."""
+        if self._known is None:
+            self._known = known_of(self.function, self.backend)
+        return self._known
+
+    @property
+    def plans(self) -> dict[Any, Any]:
+        """The kinds of arguments that have come."""
+        return self.known.plans
+
+    def reset(self) -> None:
+        """Forget what backends have made of the function."""
+        _KNOWN.pop(id(code_of(self.function)), None)
+        self._known = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        self.plans[key_of(args, kwargs)[1]] = None
-        found = choice.call(self.trace, self.function, args, kwargs)
-        refused = next(((why, where) for why, where, breaks in self.trace.ends or () if breaks), None)
+        known = self.known
+        known.plans[key_of(args, kwargs)[1]] = None
+        known.sizes.dynamic = self.dynamic
+        trace = known.trace(kind_of(args, kwargs), config.recompile_limit)
+        trace.ends = [] if self.fullgraph else None
+        found = choice.call(trace, self.function, args, kwargs)
+        refused = next(((why, where) for why, where, breaks in trace.ends or () if breaks), None)
         if refused is not None:
             raise Unsupported("fullgraph=True, but the graph ends early: {}, at {}".format(*refused))
         return found
 
-    def _program(self, node: Node, path: Any, wanted: tuple[int, ...]) -> Segment:
-        return Segment(self.backend, node, path, wanted)
+
+class Known:
+    """What a backend has made of one function's code, of each kind of arguments."""
+
+    def __init__(self, backend: Callable[..., Any]) -> None:
+        self.backend, self.sizes = backend, Sizes()
+        self.plans: dict[Any, Any] = {}
+        self.traces: dict[Any, Trace] = {}
+
+    def trace(self, kind: Any, most: int) -> Trace:
+        """That of a kind of arguments; of what comes after many other kinds, one for all."""
+        if kind not in self.traces and len(self.traces) >= most:
+            kind = None
+        trace = self.traces.get(kind)
+        if trace is None:
+            trace = self.traces[kind] = Trace()
+            trace.program = partial(Segment, self.backend, self.sizes.of_kind())
+        return trace
+
+
+# By the ids of code objects, and of backends: as PyTorch does, for whoever compiles the function next.
+_KNOWN: dict[int, dict[int, Known]] = {}
+# With how many backends' graphs one function is remembered.
+MOST_BACKENDS = 8
+
+
+def known_of(function: Callable[..., Any], backend: Callable[..., Any]) -> Known:
+    """What is known of a function's code and a backend, kept while the code lives."""
+    code = code_of(function)
+    if code is None:
+        return Known(backend)
+    if id(code) not in _KNOWN:
+        weakref.finalize(code, _KNOWN.pop, id(code), None)
+    of_code = _KNOWN.setdefault(id(code), {})
+    if id(backend) not in of_code and len(of_code) >= MOST_BACKENDS:
+        del of_code[next(iter(of_code))]
+    return of_code.setdefault(id(backend), Known(backend))
+
+
+def code_of(function: Any) -> CodeType | None:
+    """The code that a call of a function, a method or a module's __call__ comes to."""
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, Module) and getattr(function, "__func__", None) is Module.__call__:
+        function = owner.forward
+    return getattr(getattr(function, "__func__", function), "__code__", None)
 
 
 class Segment:
     """A segment for a set of wanted results."""
 
-    def __init__(self, backend: Callable[..., Any], node: Node, path: Any, wanted: tuple[int, ...]) -> None:
-        self.backend, self.path, self.wanted = backend, path, wanted
+    def __init__(
+        self,
+        backend: Callable[..., Any],
+        sizes: SizesOfKind,
+        node: Node,
+        path: Any,
+        wanted: tuple[int, ...],
+    ) -> None:
+        self.backend, self.sizes, self.path, self.wanted = backend, sizes, path, wanted
         self.inputs, self.module = graph_of(node.path(), wanted)
         self.compiled: Callable[..., Any] | None = None
 
@@ -74,6 +150,9 @@ class Segment:
         if self.compiled is not None:
             return self.compiled
         given = [wrap(arrays[p]) for p in self.inputs]
+        self.compiled = self.sizes.known(self.module, given)
+        if self.compiled is not None:
+            return self.compiled
         before, LOCAL.enabled = LOCAL.enabled, False
         try:
             self.compiled = self.backend(self.module, given)
@@ -81,13 +160,16 @@ class Segment:
             raise BackendCompilerFailed(self.backend, error) from error
         finally:
             LOCAL.enabled = before
+        self.sizes.note(self.module, given, self.compiled)
         return self.compiled
 
 
 def written(row: Any, call: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """(function, arguments, keywords) of an op as a program would write it: without what is the default."""
+    """(function, or a method's name; arguments, keywords) of an op as a program would write it: without what
+    is the default.
+    """
     if row is None:
-        return call, tuple(args), kwargs
+        return _derived(call), tuple(args), kwargs
     params = list(row.params)[len(args) :]
     given, rest = list(args), {n: v for n, v in kwargs.items() if not (n == "out" and v is None)}
     for p in params:
@@ -95,6 +177,10 @@ def written(row: Any, call: Any, args: Sequence[Any], kwargs: dict[str, Any]) ->
             break
         given.append(rest.pop(p.name))
     rest = {p.name: rest[p.name] for p in params if p.name in rest and rest[p.name] is not p.default}
+    if row.name == "_overwritten":
+        return "copy_", tuple(given), rest
+    if getattr(call, "writes", False) or set(row.where) == {"Tensor"}:
+        return public(row, call).__name__, tuple(given), rest
     known = {"torch", "nn.functional", "Tensor"}.intersection(row.where)
     return public(row, call) if known else _private(row), tuple(given), rest
 
@@ -108,6 +194,18 @@ def _private(row: Any) -> Callable[..., Any]:
 
     run.__name__ = run.__qualname__ = row.name
     return run
+
+
+def _derived(formula: Callable[..., Any]) -> Callable[..., Any]:
+    """A derived gradient, which is an object, as a function that a graph can name."""
+    if isinstance(formula, FunctionType):
+        return formula
+
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        return formula(*args, **kwargs)
+
+    gradient.__module__ = "derived"
+    return gradient
 
 
 def __getattr__(name: str) -> Any:
@@ -134,7 +232,8 @@ def graph_of(nodes: Sequence[Node], wanted: Sequence[int]) -> tuple[list[int], f
     for n in nodes:
         op, args, kwargs = written(*n.said)
         step: Any = n.step
-        found = graph.call_function(op, seen(args), seen(kwargs))
+        made_by = graph.call_method if op.__class__ is str else graph.call_function
+        found = made_by(op, seen(args), seen(kwargs))
         for number, r in enumerate(step.results):
             several = step.many is not None
             made[n.first + number] = (

@@ -139,6 +139,10 @@ class Compiled:
             self.name = f"{type(owner).__qualname__}.{'forward' if name == '__call__' else name}"
         self.label = f"Torch-Compiled Region: {self.name}"
 
+    def reset(self) -> None:
+        """Forget what was recorded."""
+        self.plans.clear()
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if TAPE:
             return self.function(*args, **kwargs)

@@ -31,3 +31,7 @@ class Eager:
             raise Unsupported(f"fullgraph=True, but the graph ends early: {recorder.broken}")
         self.plans[key] = ""
         return found
+
+    def reset(self) -> None:
+        """Forget which kinds of arguments were looked at."""
+        self.plans.clear()

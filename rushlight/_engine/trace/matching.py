@@ -481,7 +481,7 @@ class Region(Learning, Writes, Updates):
     ) -> Any:
         """Run the op as ever and note what it did, or see that it did what was noted."""
         if not self.recording:
-            for t, place in self._compute(self.node):
+            for t, place in self._compute(self.node, ends=False):
                 self.places[id(t)] = place, weakref.ref(t)
         self.recording, self.known = True, {}
         self.recorded += 1
@@ -583,8 +583,8 @@ class Region(Learning, Writes, Updates):
             self.node = self.before.after()
             self._begin()
 
-    def _compute(self, node: Node) -> list[tuple[Tensor, int]]:
-        """Give shells that still live their values; who they are, with their places.
+    def _compute(self, node: Node, ends: bool = True) -> list[tuple[Tensor, int]]:
+        """Give shells that still live their values; who they are, with their places. ends: the segment does.
 
         The thread that matches may be on its way to another node now, if this is another thread: it will see
         that `alive` is another list (late() above).
@@ -602,7 +602,7 @@ class Region(Learning, Writes, Updates):
         found = [(t, place) for t in living.values() if (place := t._hidden.place) < count]
         try:
             if found or node.effects:
-                self._fill(node, found)
+                self._fill(node, found, ends)
         except BaseException:  # it is not to run again: what would have come of it is lost
             expect_unfilled()
             for t, _ in found:
@@ -645,9 +645,11 @@ class Region(Learning, Writes, Updates):
         """While a program runs: what runs is run as if this region were not there."""
         return Suspended(self) if self.recorder in TAPE else ExitStack()
 
-    def _fill(self, node: Node, shells: list[tuple[Tensor, int]]) -> None:
+    def _fill(self, node: Node, shells: list[tuple[Tensor, int]], ends: bool) -> None:
         order = tuple(sorted({place for _, place in shells}))
         program = node.programs.get(order)
+        if program is None and not ends and self.program is not None:  # no segment to be handed over
+            program = Program(Path(node), order)
         if program is None:
             if len(node.programs) >= MOST_SETS_WANTED:  # who holds what seems to be chance
                 node.programs.clear()

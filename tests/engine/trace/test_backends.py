@@ -28,7 +28,8 @@ def branching(x):
 
 
 def targets(module):
-    return [n.target.__name__ for n in module.graph.nodes if n.op == "call_function"]
+    calls = [n for n in module.graph.nodes if n.op in ("call_function", "call_method")]
+    return [n.target if n.op == "call_method" else n.target.__name__ for n in calls]
 
 
 def test_each_segment_is_handed_over_once():
