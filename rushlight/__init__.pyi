@@ -1827,7 +1827,7 @@ class Tensor(metaclass=_TensorMeta):
         """The positions of the nonzero elements: int64 (count, dims), in row-major order; with as_tuple an index
         per dim.
         """
-    def nonzero_static(input, *, size: _int, fill_value: _int = -1) -> Tensor:
+    def nonzero_static(input, *, size: _int, fill_value: _int = -1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """nonzero with exactly `size` rows: cut off, or filled up with fill_value."""
     def norm(input, p: _int | _float | _complex | str | None = 'fro', dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The vector norm of order p over dims (Frobenius: 2)."""
@@ -3717,7 +3717,7 @@ def nonzero(input: Tensor, *, as_tuple: _bool = False, out: Tensor | Sequence[Te
     """The positions of the nonzero elements: int64 (count, dims), in row-major order; with as_tuple an index
     per dim.
     """
-def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = -1) -> Tensor:
+def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = -1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """nonzero with exactly `size` rows: cut off, or filled up with fill_value."""
 def norm(input: Tensor, p: _int | _float | _complex | str | None = 'fro', dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The vector norm of order p over dims (Frobenius: 2)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -135,7 +136,9 @@ def compile(
     return OptimizedModule(model, made) if isinstance(model, Module) else made(model)
 
 
-def _made(function: Any, fullgraph: bool, dynamic: bool | None, backend: Any, **how: Any) -> Callable[..., Any]:
+def _made(
+    function: Any, fullgraph: bool, dynamic: bool | None, backend: Any, **how: Any
+) -> Callable[..., Any]:
     @functools.cache
     def of_backend(backend: Any) -> Any:
         resolved = resolve(backend)
@@ -183,6 +186,9 @@ def _check(mode: str | None, backend: Any, options: Any) -> None:
 
 def reset() -> None:
     """Forget all that was recorded."""
+    backends = sys.modules.get("rushlight._dynamo.backends")
+    if backends is not None:
+        backends.forget()
     for runner in _all:
         runner.reset()
 

@@ -54,8 +54,7 @@ class CompiledByBackend:
         return self.known.plans
 
     def reset(self) -> None:
-        """Forget what backends have made of the function."""
-        _KNOWN.pop(id(code_of(self.function)), None)
+        """Forget what the backend has made: of all functions, forget() does."""
         self._known = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -115,6 +114,11 @@ def code_of(function: Any) -> CodeType | None:
     if isinstance(owner, Module) and getattr(function, "__func__", None) is Module.__call__:
         function = owner.forward
     return getattr(getattr(function, "__func__", function), "__code__", None)
+
+
+def forget() -> None:
+    """Forget what backends have made of functions."""
+    _KNOWN.clear()
 
 
 class Segment:

@@ -1,5 +1,7 @@
-"""Settings that PyTorch's programs assign to. `verbose` prints what stays eager, and why, as it happens; the
-others change nothing: what cannot be compiled runs as Python, and rushlight.explain says why.
+"""Settings that PyTorch's programs assign to. `verbose` prints what stays eager, and why, as it happens;
+`error_on_recompile` refuses arguments of a new kind; `recompile_limit` and `assume_static_by_default` say
+when a function that is given as `backend` is asked for another graph. The others change nothing: what cannot
+be compiled runs as Python, and rushlight.explain says why.
 """
 
 import sys
@@ -14,6 +16,8 @@ verbose = False
 cache_size_limit = recompile_limit = 8
 capture_scalar_outputs = False
 assume_static_by_default = True
+error_on_recompile = False
+error_on_nested_fx_trace = True
 
 
 class _Config(ModuleType):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rushlight._engine.core.recording import escape
 from rushlight.nn import Module
 
 
@@ -49,6 +50,12 @@ class OptimizedModule(Module):
 
     def __reduce__(self) -> Any:
         raise RuntimeError("a compiled module cannot be pickled: save its state_dict(), or `_orig_mod`")
+
+
+def unsupported(first: Any, second: Any) -> Any:
+    """The second, after the end of a graph: what no compiler looks into, for programs that test that."""
+    escape("unsupported() was called")
+    return second
 
 
 def is_dynamo_supported() -> bool:

@@ -1,6 +1,6 @@
 """torch._dynamo.exc: what compile() raises, and export for arguments and dimensions that cannot be."""
 
-from rushlight._engine.core.errors import TorchDynamoException, Unsupported
+from rushlight._engine.core.errors import RecompileError, TorchDynamoException, Unsupported
 from rushlight.export.errors import UserError, UserErrorType
 
 
@@ -14,4 +14,11 @@ class BackendCompilerFailed(TorchDynamoException):
         self.inner_exception = inner_exception
 
 
-__all__ = ["BackendCompilerFailed", "TorchDynamoException", "Unsupported", "UserError", "UserErrorType"]
+__all__ = [
+    "BackendCompilerFailed",
+    "RecompileError",
+    "TorchDynamoException",
+    "Unsupported",
+    "UserError",
+    "UserErrorType",
+]

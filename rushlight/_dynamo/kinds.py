@@ -1,4 +1,4 @@
-"""When a backend is given a graph again: arguments of another kind, and sizes that one graph does not serve."""
+"""When a backend is given a graph again: for arguments of another kind, and sizes that no graph serves."""
 
 from __future__ import annotations
 

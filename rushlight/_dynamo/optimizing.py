@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from rushlight._dynamo.api import compile
+from rushlight._dynamo.eval_frame import OptimizedModule
 from rushlight._dynamo.registry import Backend
+from rushlight._dynamo.stances import set_stance
 
 
 class OptimizeContext:
@@ -61,8 +63,20 @@ def optimize_assert(
 
 
 def run(fn: Any = None) -> Any:
-    """`fn` as it is: a compiled function goes on with the programs that it has."""
-    return _Disabled("eager") if fn is None else fn
+    """`fn`, which goes on with the programs that it has: arguments of another kind run eagerly. A decorator
+    without fn.
+    """
+    if fn is None:
+        return run
+    if isinstance(fn, OptimizedModule):
+        return OptimizedModule(fn._orig_mod, lambda call: _run(fn.__call__, fn.__dict__["_runner"]))
+    return _run(fn, fn._runner) if hasattr(fn, "_runner") else fn
+
+
+def _run(fn: Any, runner: Any) -> Any:
+    made = set_stance("eager_on_recompile")(fn)
+    setattr(made, "_runner", runner)
+    return made
 
 
 def innermost_fn(fn: Any) -> Any:

@@ -6,7 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any, Literal, get_args
 
-from rushlight._dynamo import callback
+from rushlight._dynamo import callback, config
+from rushlight._engine.core.errors import RecompileError
+from rushlight._engine.core.recording import TRACERS
 from rushlight._engine.trace.guards import key_of
 
 StanceStr = Literal[
@@ -31,8 +33,13 @@ STANCE = _Stance()
 
 
 def is_usual() -> bool:
-    """Whether calls are made as ever: nothing was set, and nobody hears of compiling."""
-    return STANCE.now == _USUAL and not callback.callback_handler.listening
+    """Whether calls are made as ever: nothing was set, nobody hears of compiling, torch.fx does not trace."""
+    return (
+        STANCE.now == _USUAL
+        and not callback.callback_handler.listening
+        and not config.error_on_recompile
+        and not TRACERS
+    )
 
 
 class set_stance:
@@ -98,7 +105,12 @@ def chosen(
 ) -> Callable[..., Any]:
     """What runs this call of a compiled function: its `runner`, that of another backend, or the function."""
     name, backend = STANCE.now
-    if name == "force_eager":
+    if TRACERS and config.error_on_nested_fx_trace:
+        raise RuntimeError(
+            "Detected that you are using FX to symbolically trace a dynamo-optimized function. This is not "
+            "supported at the moment."
+        )
+    if TRACERS or name == "force_eager":
         return function
     if backend is not None:
         runner = of_backend(backend)
@@ -107,6 +119,8 @@ def chosen(
         return function
     if not known and name == "fail_on_recompile":
         raise RuntimeError(_refusal(function, bool(runner.plans)))
+    if not known and runner.plans and config.error_on_recompile:
+        raise RecompileError(_refusal(function, True).replace("stance is 'fail_on_", "config is 'error_on_"))
     return runner if known else functools.partial(_heard, runner)
 
 

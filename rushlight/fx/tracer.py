@@ -13,6 +13,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.pytree import flatten
+from rushlight._engine.core.recording import TRACERS
 from rushlight._engine.lazy import our_module
 from rushlight.fx.concrete import ProxyableClassMeta, concrete_values
 from rushlight.fx.conventions import _PyTreeCodeGen, _PyTreeInfo, nested
@@ -35,13 +36,10 @@ __all__ = ["GraphAppendingTracer", "Tracer", "TracerBase", "symbolic_trace", "wr
 # (a class, a method's name): methods that are nodes when a Proxy comes to them.
 _wrapped_methods_to_patch: list[tuple[type, str]] = []
 
-# The tracers at work.
-_tracing: list[Any] = []
-
 
 def is_fx_tracing() -> bool:
     """Whether a Tracer is at work."""
-    return bool(_tracing)
+    return bool(TRACERS)
 
 
 class Tracer(TracerBase):
@@ -229,7 +227,7 @@ class Tracer(TracerBase):
 
         methods = [(owner, name, getattr(owner, name)) for owner, name in _wrapped_methods_to_patch]
         cls.__call__, cls.__getattr__ = called, read
-        _tracing.append(self)
+        TRACERS.append(self)
         for owner, name, method in methods:
             setattr(owner, name, self._wrapping_method(name, method))
         replace([(own, name, own.get(name)) for own, name in _wrapped])
@@ -239,7 +237,7 @@ class Tracer(TracerBase):
             yield
         finally:
             cls.__call__, cls.__getattr__ = call, get
-            _tracing.pop()
+            TRACERS.pop()
             for owner, name, method in methods:
                 setattr(owner, name, method)
             for own, name, known in reversed(held):

@@ -15,9 +15,11 @@ from functools import partial, singledispatch
 from inspect import Parameter, Signature, signature
 from types import SimpleNamespace
 from typing import Any
+from weakref import finalize
 
 import rushlight as torch
 from rushlight._engine.core.pytree import broadcast, flatten, tree_map
+from rushlight._engine.core.recording import TAPE, opaque
 from rushlight._engine.dispatch.interpreters import BELOW, MODES, STACK
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight.autograd import Function
@@ -92,6 +94,7 @@ class CustomOpDef:
         self._backward: Any = None
         self._setup_context: Any = None
         self._vmap: Any = None
+        self._tags: tuple[Any, ...] = ()
         self._mutates: set[str] = set()  # names of arguments that it says it writes to
         # Whether it writes to arguments and returns nothing: without values there is nothing to do, so that
         # on the meta device it needs no function of register_fake.
@@ -113,7 +116,10 @@ class CustomOpDef:
         where = "Meta" if meta else "CPU"
         for key in (where, "CompositeExplicitAutograd", "CompositeImplicitAutograd"):
             if key in self._kernels:
-                return self._kernels[key](*args, **named)
+                if not TAPE or key == "CompositeImplicitAutograd":
+                    return self._kernels[key](*args, **named)
+                with opaque():
+                    return self._kernels[key](*args, **named)
         if meta and self._only_writes:
             return None
         raise NotImplementedError(
@@ -457,13 +463,9 @@ class Library:
         self._defined.update([ns] if kind == "DEF" else [])
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
         self._made: list[str] = []  # the ops that it has defined
-
-    def _destroy(self) -> None:
-        """Take back what it has defined."""
-        for name in self._made:
-            _OPS.pop(f"{self.ns}::{name}", None)
-            vars(NAMESPACES.get(self.ns, self)).pop(name, None)
-        self._defined.difference_update([self.ns] if self.kind == "DEF" else [])
+        # They go with it, as PyTorch's do.
+        self._destroy = finalize(self, _take_back, ns, kind, self._made)
+        self._destroy.atexit = False
 
     def __repr__(self) -> str:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
@@ -482,7 +484,8 @@ class Library:
     def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
         """The op of a signature, "name(Tensor x, float a=2.) -> Tensor"; its name.
 
-        alias_analysis, tags: accepted. Errors: RuntimeError for what is no signature, or where there is one.
+        alias_analysis: accepted. tags: the overload's `tags`, a Tag or several.
+        Errors: RuntimeError for what is no signature, or where there is one.
         """
         schema = self._without_namespace(schema)
         try:
@@ -502,6 +505,7 @@ class Library:
         kinds = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
         self._made.append(name.partition(".")[0])
         op._schema = known
+        op._tags = (tags,) if isinstance(tags, Tag) else tuple(tags)
         op._declare(
             Signature(
                 [
@@ -540,6 +544,20 @@ class Library:
             op._kernels[key] = partial(fn, None) if with_keyset else fn
 
 
+def _take_back(ns: str, kind: str, made: list[str]) -> None:
+    """Forget the ops that a library has defined."""
+    for name in made:
+        _OPS.pop(f"{ns}::{name}", None)
+        if ns in NAMESPACES:
+            vars(NAMESPACES[ns]).pop(name, None)
+    if kind == "DEF":
+        Library._defined.discard(ns)
+
+
+# Those of ops that were defined without naming one.
+_KEPT: list[Library] = []
+
+
 @contextmanager
 def _scoped_library(ns: str, kind: str, dispatch_key: str = "") -> Iterator[Library]:
     """A Library whose ops are there inside of the context alone."""
@@ -556,8 +574,12 @@ def define(qualname: Any, schema: str, *, lib: Library | None = None, tags: Any 
 
     define(library, "sin(Tensor x) -> Tensor") is a decorator, too, of its function.
     """
-    space, _, own = _entry(qualname)._name.partition("::")
-    Library(space, "FRAGMENT").define(own + schema, tags=tags)
+    _entry(qualname)
+    space, _, own = qualname.partition("::")
+    if lib is None:
+        lib = Library(space, "FRAGMENT")
+        _KEPT.append(lib)
+    lib.define(own + schema, tags=tags)
 
 
 @define.register

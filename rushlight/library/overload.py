@@ -34,6 +34,11 @@ class CustomOverload(OpOverload):
         return next(iter(self.of._overloads.values()))
 
     @property
+    def tags(self) -> list[Any]:
+        """What it was defined with."""
+        return list(self.of._tags)
+
+    @property
     def is_composite(self) -> bool:
         """Whether it is nothing but other ops."""
         return bool(self.of._composite)

@@ -248,3 +248,20 @@ def test_a_signature_may_name_its_library() -> None:
     assert torch.ops.spaces.twice(torch.ones(2)).tolist() == [2, 2]
     with pytest.raises(RuntimeError, match="does not match namespace"):
         lib.define("others::twice(Tensor x) -> Tensor")
+
+
+def test_ops_go_with_the_library_that_defines_them():
+    for _ in range(2):  # the second defines them again
+        lib = torch.library.Library("goes_here", "FRAGMENT")
+        torch.library.define("goes_here::one.tensor", "(Tensor x) -> Tensor", lib=lib)
+        torch.library.define(
+            "goes_here::one.int", "(Tensor x, int n) -> Tensor", lib=lib, tags=torch.Tag.pt2_compliant_tag
+        )
+        torch.library.impl("goes_here::one.tensor", "CompositeImplicitAutograd", torch.sin)
+        torch.library.impl("goes_here::one.int", "CompositeImplicitAutograd", lambda x, n: x + n)
+        assert torch.ops.goes_here.one(torch.zeros(1)).item() == 0
+        assert torch.ops.goes_here.one(torch.zeros(1), 3).item() == 3
+        assert torch.ops.goes_here.one.int.tags == [torch.Tag.pt2_compliant_tag]
+        assert torch.ops.goes_here.one.tensor.tags == []
+        del lib
+        assert not hasattr(torch.ops.goes_here, "one")

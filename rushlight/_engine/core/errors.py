@@ -21,6 +21,10 @@ class TorchDynamoException(RuntimeError):
     """torch._dynamo.exc.TorchDynamoException: what compile() raises."""
 
 
+class RecompileError(TorchDynamoException):
+    """torch._dynamo.exc.RecompileError: arguments of a new kind, with config.error_on_recompile."""
+
+
 class Unsupported(TorchDynamoException):
     """torch._dynamo.exc.Unsupported: fullgraph=True of what cannot be one program."""
 

@@ -29,6 +29,8 @@ from functools import partial, wraps
 from typing import Any
 
 TAPE: list[Any] = []
+# The tracers of torch.fx that are at work.
+TRACERS: list[Any] = []
 # Classes of numbers that are handed on as they are, not made ints and floats (torch.SymInt).
 KEPT: set[type] = set()
 BY_VALUES = "decides by values what it computes"
@@ -59,13 +61,13 @@ def settle() -> None:
 
 
 @contextmanager
-def switched(what: str) -> Iterator[None]:
-    """Around a change of a switch of the process that ops ask (switches.py).
+def switched(what: str, breaks: bool = True) -> Iterator[None]:
+    """Around a change of a switch of the process that ops ask (switches.py). breaks: as escape()'s.
 
     What was put off is computed as it was asked for, and what follows is another matter; a call that is
     recorded to be replayed without Python will not be, as a replay would leave the change out.
     """
-    escape(f"{what} is changed")
+    escape(f"{what} is changed", breaks)
     settle()
     try:
         yield
@@ -76,7 +78,21 @@ def switched(what: str) -> Iterator[None]:
 def escape(what: str, breaks: bool = True) -> None:
     """Tell the recorder, if any, that what follows depends on values. breaks: fullgraph=True refuses it."""
     if TAPE:
-        TAPE[-1].escape(what, breaks)
+        TAPE[-1].escape(what, breaks and not _OPAQUE[0])
+
+
+# How many ops run whose functions nobody looks into.
+_OPAQUE = [0]
+
+
+@contextmanager
+def opaque() -> Iterator[None]:
+    """While a function of an op of a program's own runs: what it does ends no graph."""
+    _OPAQUE[0] += 1
+    try:
+        yield
+    finally:
+        _OPAQUE[0] -= 1
 
 
 def off_host(what: str) -> None:

@@ -585,7 +585,6 @@ class Region(Learning, Writes, Updates):
 
     def _compute(self, node: Node, ends: bool = True) -> list[tuple[Tensor, int]]:
         """Give shells that still live their values; who they are, with their places. ends: the segment does.
-
         The thread that matches may be on its way to another node now, if this is another thread: it will see
         that `alive` is another list (late() above).
         """

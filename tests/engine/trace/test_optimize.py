@@ -41,6 +41,118 @@ def test_optimize_that_is_disabled():
     assert dynamo.run(f) is f
 
 
+def test_run_compiles_nothing_new():
+    counter = CompileCounter()
+    compiled = dynamo.optimize(counter)(f)
+    compiled(torch.ones(3))
+    assert dynamo.run(compiled)(torch.ones(3)) == 6
+    assert dynamo.run(compiled)(torch.ones(2, 2)) == 8
+    assert counter.frame_count == 1
+    layer = dynamo.optimize(counter)(torch.nn.Linear(2, 2))
+    assert dynamo.run()(layer)(torch.ones(1, 2)).shape == (1, 2)
+    assert counter.frame_count == 1
+
+
+def test_who_compiles_a_function_for_a_backend_again_finds_its_graphs():
+    counter, other = CompileCounter(), CompileCounter()
+    for _ in range(3):
+        dynamo.optimize(counter)(f)(torch.ones(3))
+    dynamo.optimize(other)(f)(torch.ones(3))
+    assert (counter.frame_count, other.frame_count) == (1, 1)
+    torch.compiler.reset()
+    dynamo.optimize(counter)(f)(torch.ones(3))
+    assert counter.frame_count == 2
+
+
+def _first(args, flag=True):
+    first, second = args.values() if isinstance(args, dict) else args
+    return first - second if flag else second - first
+
+
+def test_arguments_of_another_kind_have_graphs_of_their_own():
+    a, b = torch.ones(2), torch.zeros(2)
+    counter = CompileCounter()
+    compiled = torch.compile(_first, backend=counter, fullgraph=True)
+    kinds = [([a, b],), ((a, b),), ([a, b], False), ({"a": a, "b": b},), ({"b": b, "a": a},), ([a, a],)]
+    for number, args in enumerate(kinds, 1):
+        for _ in range(2):
+            assert compiled(*args).equal(_first(*args))
+            assert counter.frame_count == number
+
+
+@pytest.mark.parametrize(("dynamic", "graphs"), [(None, 2), (True, 1), (False, 4)])
+def test_a_graph_that_was_given_back_serves_other_sizes(dynamic, graphs):
+    counter = CompileCounter()
+    compiled = torch.compile(lambda x: x.sin() + x, backend=counter, dynamic=dynamic)
+    for size in (3, 4, 5, 6, 3, 6):
+        x = torch.randn(size, 2)
+        assert compiled(x).equal(x.sin() + x)
+    assert counter.frame_count == graphs
+    compiled(torch.randn(1, 2))  # never free
+    assert counter.frame_count == graphs + 1
+
+
+def test_what_was_known_of_a_call_that_goes_another_way_is_no_graph():
+    keeper = EagerAndRecordGraphs()
+    compiled = torch.compile(lambda x, way: way(x + 1), backend=keeper)
+    for way in (torch.sin, torch.sin, torch.sin, torch.cos):
+        compiled(torch.ones(3), way)
+    assert [len(g.graph.nodes) for g in keeper.graphs] == [4, 4]
+
+
+def test_written_results_and_gradients_are_graphs_that_run():
+    def written(a, b):
+        made = torch.empty(3)
+        made.copy_(a)
+        made -= b
+        return made
+
+    def trained(a, b):
+        (a * b).sum().backward()
+        return torch.sigmoid(a.grad + b)
+
+    a, b = torch.ones(3), torch.full((3,), 2.0)
+    keeper = EagerAndRecordGraphs()
+    compiled = dynamo.optimize(keeper)(written)
+    for _ in range(4):
+        assert compiled(a, b).tolist() == [-1.0] * 3
+        assert a.tolist() == [1.0] * 3
+    assert [n.target for n in keeper.graphs[0].graph.nodes if n.op == "call_method"] == ["copy_", "sub_"]
+    a.requires_grad_()
+    assert dynamo.optimize(keeper)(trained)(a, b).allclose(torch.sigmoid(b + b))
+
+
+def test_refusals_of_what_is_compiled():
+    compiled = torch.compile(f, backend="eager")
+    compiled(torch.ones(3))
+    with pytest.raises(RuntimeError, match="Detected that you are using FX"):
+        torch.fx.symbolic_trace(compiled)
+    with dynamo.config.patch(error_on_recompile=True), pytest.raises(dynamo.exc.RecompileError):
+        compiled(torch.ones(4))
+    with pytest.raises(AssertionError, match="Attempt to trace forbidden callable"):
+        torch.compile(lambda x: dynamo.mark_dynamic(x, 0), backend="eager")(torch.ones(3))
+
+
+def test_what_ends_no_graph():
+    def deterministic(x):
+        torch.use_deterministic_algorithms(False)
+        return x + 1
+
+    counter = CompileCounter()
+    assert torch.compile(deterministic, backend=counter, fullgraph=True)(torch.ones(2)).tolist() == [2, 2]
+    assert counter.frame_count == 1
+
+    @torch.library.custom_op("known_here::half", mutates_args=())
+    @dynamo.disable
+    def half(x: torch.Tensor) -> torch.Tensor:
+        return torch.from_numpy(x.numpy() / 2)
+
+    assert torch.compile(lambda x: half(x) + 1, backend=counter, fullgraph=True)(torch.ones(2)).tolist() == [
+        1.5,
+        1.5,
+    ]
+
+
 def test_registered_backends(monkeypatch):
     monkeypatch.setattr(registry, "_registered", {})
     calls = []

@@ -138,7 +138,7 @@ def nonzero(input, *, as_tuple: bool = False):
     return _nonzero(source).unbind(1)
 
 
-@opaque
+@opaque(out=True)
 def nonzero_static(input, *, size: int, fill_value: int = -1) -> Array:
     """nonzero with exactly `size` rows: cut off, or filled up with fill_value."""
     if size < 0:
