@@ -1,7 +1,7 @@
 """Settings that PyTorch's programs assign to. `verbose` prints what stays eager, and why, as it happens;
-`error_on_recompile` refuses arguments of a new kind; `recompile_limit` and `assume_static_by_default` say
-when a function that is given as `backend` is asked for another graph. The others change nothing: what cannot
-be compiled runs as Python, and rushlight.explain says why.
+`error_on_recompile` refuses arguments of a new kind; `recompile_limit`, `assume_static_by_default` and
+`automatic_dynamic_shapes` say when a function that is given as `backend` is asked for another graph. The others
+change nothing: what cannot be compiled runs as Python, and rushlight.explain says why.
 """
 
 import sys
@@ -15,7 +15,7 @@ suppress_errors = False
 verbose = False
 cache_size_limit = recompile_limit = 8
 capture_scalar_outputs = False
-assume_static_by_default = True
+assume_static_by_default = automatic_dynamic_shapes = True
 error_on_recompile = False
 error_on_nested_fx_trace = True
 

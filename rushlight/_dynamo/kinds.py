@@ -104,7 +104,7 @@ class SizesOfKind:
         if self.sizes.dynamic or not (self.sizes.dynamic is None and config.assume_static_by_default):
             free = {(i, d) for i, shape in enumerate(shapes) for d, n in enumerate(shape) if n > 1}
         made = self._made.setdefault(module.code, [])
-        for before, known, _ in made:
+        for before, known, _ in made if config.automatic_dynamic_shapes else ():
             if list(map(len, before)) == list(map(len, shapes)):
                 free |= known | _differing(before, shapes)
         made.append((shapes, free, compiled))

@@ -36,8 +36,10 @@ def test_optimize_is_no_context():
         pass
 
 
-def test_optimize_that_is_disabled():
+def test_optimize_that_is_disabled(monkeypatch):
     assert dynamo.optimize(disable=True)(f) is f
+    monkeypatch.setenv("TORCHDYNAMO_DISABLE", "1")
+    assert torch.compile(f, backend=CompileCounter()) is f
     assert dynamo.run(f) is f
 
 
