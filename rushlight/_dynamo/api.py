@@ -102,13 +102,13 @@ def compile(
     "reduce-overhead" and "max-autotune" trust the function in this: Python's own effects happen only while
     it is recorded. "max-autotune" also tries out how to cut large products, as far as bits stay the same.
     fullgraph: torch._dynamo.exc.Unsupported, naming the line, where it branches on data or prints a tensor.
-    dynamic: kernels take sizes at run time; unless False, a graph that a backend gave back serves other sizes.
+    dynamic: kernels take sizes at run time; unless False, graphs that a backend gave back serve other sizes.
     backend: "inductor" (the default, Rushlight's own), "eager" or "aot_eager" (nothing is changed), or a
     function that is given each segment's ops, (an fx.GraphModule, its inputs), and returns what runs them.
     verify: every new program is compared with an eager call, bit by bit, before it is replayed; with verify
     a kernel that differs is also written down as a script that shows it, and the report names its file.
     budget_s: seconds that compiling may take for one kind of arguments; then it runs kernel by kernel.
-    background: no call waits for the compiler: they run eagerly while it works, but for two that are recorded.
+    background: no call waits for the compiler: they run eagerly meanwhile, but for two that are recorded.
     options: {"memory_budget": torch._functorch.config.activation_memory_budget's}; PyTorch's compiler's
     ("guard_filter_fn", torch._inductor.config's) are accepted and change nothing.
     Errors: RuntimeError for an unknown mode or option, or mode with options; InvalidBackend.

@@ -1,6 +1,6 @@
 """Settings that PyTorch's programs assign to. `verbose` prints what stays eager, and why, as it happens;
 `error_on_recompile` refuses arguments of a new kind; `recompile_limit`, `assume_static_by_default` and
-`automatic_dynamic_shapes` say when a function that is given as `backend` is asked for another graph. The others
+`automatic_dynamic_shapes` say when a function that is given as `backend` is asked for another graph. Others
 change nothing: what cannot be compiled runs as Python, and rushlight.explain says why.
 """
 
