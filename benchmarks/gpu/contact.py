@@ -156,6 +156,7 @@ class Contact:
             found.append(made.value)
         for array, values in zip(found, self.here, strict=False):
             self.driver("cuMemcpyHtoDAsync_v2", array, values.ctypes.data, 4 * COUNT, 0)
+        self.driver("cuCtxSynchronize")  # the stream of the next steps does not wait for the default one
         return found
 
     @cached_property

@@ -48,7 +48,11 @@ class FakeDnn:
         self.things[handle] = {}
         place._obj.value = handle
 
-    _cudnnCreate = _cudnnCreateTensorDescriptor = _cudnnCreateFilterDescriptor = _made
+    def _cudnnCreate(self, place: Any) -> int:
+        self._made(place)
+        return 1002 if self.driver.unsafe() else 0
+
+    _cudnnCreateTensorDescriptor = _cudnnCreateFilterDescriptor = _made
     _cudnnCreateConvolutionDescriptor = _made
 
     def _cudnnSetStream(self, handle: int, stream: int) -> None:
@@ -85,7 +89,7 @@ class FakeDnn:
         """Two algorithms, of which the faster one adds up in any order."""
         for k in range(2):
             found[k].algorithm, found[k].status, found[k].determinism = k, 0, k
-            found[k].memory, found[k].math = _ROOM, self.things[how]["math"]
+            found[k].memory, found[k].math = _ROOM, 0  # may round operands, whatever is set
         count._obj.value = 2
 
     def _size(self, handle: int, one: int, two: int, how: int, made: int, algorithm: int, size: Any) -> int:

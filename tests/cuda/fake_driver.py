@@ -131,8 +131,8 @@ class FakeDriver:
                 return code
             if self.sticky and name not in ("cuGetErrorString", "cuGetErrorName"):
                 return self.sticky
-            if name in UNSAFE and self.captures and self._thread.mode != RELAXED:
-                return self._spoil()
+            if name in UNSAFE and (code := self.unsafe()):
+                return code
             return body(self, *args) or 0
 
         self.__dict__[name] = call
@@ -147,6 +147,10 @@ class FakeDriver:
         """What may not be in a capture was in the one of these streams, or in all."""
         self.spoilt.update([id(works) for s, works in self.captures.items() if s in streams or not streams])
         return CAPTURING
+
+    def unsafe(self) -> int:
+        """What a library does that allocates or waits for the device: the number that it answers, or 0."""
+        return self._spoil() if self.captures and self._thread.mode != RELAXED else 0
 
     def kinds(self) -> Counter[str]:
         """How many handles of each kind were not given back."""
@@ -546,7 +550,7 @@ class FakeBlas:
         return 0
 
     def cublasLtCreate(self, place: Any) -> int:
-        return self._new(place)
+        return 1 if self.driver.unsafe() else self._new(place)
 
     def cublasLtMatmulDescCreate(self, place: Any, compute: int, scale: int) -> int:
         return self._new(place, compute=compute, scale=scale)

@@ -24,7 +24,7 @@ from rushlight._engine.devices.cuda.driver import nccl
 from rushlight.distributed.stores import TCPStore
 from tests.cuda.fake_driver import FakeDriver, taken
 
-INVALID_ARGUMENT, INVALID_USAGE = 4, 5
+UNHANDLED_CUDA_ERROR, INVALID_ARGUMENT, INVALID_USAGE = 1, 4, 5
 _NAMES = {number: name for name, number in nccl.TYPES.items()}
 _SUMS: dict[int, Callable[[Any, Any], Any]] = {
     nccl.SUM: np.add,
@@ -149,6 +149,8 @@ class FakeNccl:
     def _ncclCommInitRank(self, place: Any, size: int, unique: nccl.UniqueId, rank: int) -> int:
         if not self.driver.context or not 0 <= rank < size:
             return INVALID_ARGUMENT
+        if self.driver.unsafe():
+            return UNHANDLED_CUDA_ERROR
         port = int(unique.internal)
         own = next((s for s in self._stores if s.port == port), None)
         self._new(place, own or TCPStore("127.0.0.1", port), "all", rank, size)
@@ -157,6 +159,8 @@ class FakeNccl:
 
     def _ncclCommSplit(self, handle: int, color: int, key: int, place: Any, config: Any) -> int:
         whole = self.live[handle]
+        if self.driver.unsafe():
+            return UNHANDLED_CUDA_ERROR
         told = whole.shared("split", (color, key))
         if color == nccl.NO_COLOR:
             place._obj.value = None
@@ -171,7 +175,7 @@ class FakeNccl:
         if found is None or self.driver.context != found.context:
             return INVALID_ARGUMENT
         found.aborted = True
-        return 0
+        return UNHANDLED_CUDA_ERROR if self.driver.unsafe() else 0
 
     _ncclCommDestroy = _ncclCommAbort = _ended
 

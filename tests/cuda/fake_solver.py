@@ -53,7 +53,7 @@ class FakeSolver:
 
     def cusolverDnCreate(self, place: Any) -> int:
         place._obj.value = 7
-        return 0
+        return 1 if self.driver.unsafe() else 0
 
     def cusolverDnSetStream(self, handle: int, stream: int) -> int:
         self.stream = stream

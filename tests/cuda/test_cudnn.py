@@ -102,8 +102,7 @@ def test_the_switch_is_looked_at(library: FakeDnn) -> None:
 def test_a_graph_holds_convolutions(library: FakeDnn) -> None:
     x, w = torch.randn(1, 2, 5, 5), torch.randn(3, 2, 3, 3)
     there, weight, graph = x.cuda(), w.cuda(), torch.cuda.CUDAGraph()
-    F.conv2d(there, weight)
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph):  # the library begins in it
         found = F.conv2d(there, weight)
     there.mul_(2)
     graph.replay()

@@ -191,6 +191,44 @@ def test_products_of_a_graph_have_a_workspace_of_their_own() -> None:
     assert y.tolist() == [[4.0] * 4] * 4 and seen and own.address not in seen
 
 
+def test_libraries_may_begin_in_a_capture() -> None:
+    """Their handles take memory, which is no part of the graph."""
+    x, graph = torch.eye(3, device="cuda") * 2, torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = x @ x
+    graph.replay()
+    assert y.tolist() == (torch.eye(3) * 4).tolist()
+
+
+def test_a_thread_may_pin_memory_while_another_captures() -> None:
+    """As a DataLoader's does; and a device may be first used."""
+    x, graph, made = torch.ones(4, device="cuda"), torch.cuda.CUDAGraph(), list[Any]()
+    (x + 1).sum()
+
+    def pin() -> None:
+        made.append(torch.arange(4.0).pin_memory())
+        made.append(torch.empty(3, device="cuda:1"))
+
+    with torch.cuda.graph(graph):
+        thread = threading.Thread(target=pin)
+        thread.start()
+        thread.join()
+        y = (x + 1).sum()
+    graph.replay()
+    assert y.item() == 8 and made[0].tolist() == [0, 1, 2, 3] and made[1].isnan().all()
+
+
+def test_a_forked_child_leaves_its_parents_graphs(fake: FakeDriver, monkeypatch: Any) -> None:
+    x, graph = torch.ones(4, device="cuda"), torch.cuda.CUDAGraph()
+    x + 1
+    with torch.cuda.graph(graph):
+        x + 1
+    with monkeypatch.context() as patch:
+        patch.setattr(platform(), "forked", True)
+        graph.reset()
+    assert not fake.calls["cuGraphExecDestroy"]
+
+
 # --- cuBLASLt ---------------------------------------------------------------------------------------
 
 

@@ -317,6 +317,8 @@ class CUDAGraph:
         if done is None:
             return
         self._pool.users -= 1
+        if done.device.platform.forked:
+            return  # the parent's to end
         if self._handle:
             done.device.enter()
             done.device.driver("cuGraphExecDestroy", self._handle)
@@ -339,7 +341,7 @@ class CUDAGraph:
             file.write("\n".join(lines or [f"{self._count} nodes"]) + "\n")
 
     def __del__(self) -> None:
-        if self._capture is not None:  # nobody can end it any more
+        if self._capture is not None and not self._capture.device.platform.forked:  # nobody can end it
             with suppress(Exception):
                 self.capture_end()
         self.reset()

@@ -98,8 +98,14 @@ class _Plan(NamedTuple):
     scalars: tuple[Any, Any]
 
 
+# Libraries that parts of cuDNN load by their names, with their versions.
+_NEEDS = (("cublasLt", ("13", "12")), ("nvrtc", ("13", "12")))
+
+
 @cache
-def _installed() -> Any:
+def _installed(driver: int) -> Any:
+    """cuDNN for a driver of this version."""
+    nvidia_libraries.preload(_NEEDS, driver)
     return nvidia_libraries.loaded(nvidia_libraries.places("cudnn", _VERSIONS), _FUNCTIONS)[0]
 
 
@@ -109,13 +115,20 @@ def _switch(name: str) -> bool:
     return bool(getattr(switches, name, True))
 
 
+def _math(of: str) -> int:
+    """How convolutions of a dtype may multiply: by tensor cores, those of float32 only where TF32 is allowed."""
+    if of in ("float16", "bfloat16"):
+        return _TENSOR_OP
+    return _DEFAULT_MATH if of == "float64" or _switch("allow_tf32") else _FMA
+
+
 class Convolutions:
     """A device's convolutions by cuDNN. NotServed where it is not installed, or does not start."""
 
     def __init__(self, device: Any) -> None:
         self.device, self.library = device, Override.library
         if self.library is None:
-            self.library = None if Override.off else _installed()
+            self.library = None if Override.off else _installed(device.driver.version)
         if self.library is None:
             raise NotServed("cuDNN is not installed")
         # By geometry; of what cuDNN does not take, why.
@@ -172,10 +185,7 @@ class Convolutions:
             _TYPES[of][1],
         )  # fmt: skip
         self._call("cudnnSetConvolutionGroupCount", made, how.groups)
-        way = _TENSOR_OP
-        if of in ("float32", "float64"):
-            way = _DEFAULT_MATH if _switch("allow_tf32") or of == "float64" else _FMA
-        self._call("cudnnSetConvolutionMathType", made, way)
+        self._call("cudnnSetConvolutionMathType", made, _math(of))
         return made
 
     def _plan(self, kind: str, of: str, shapes: Sequence[tuple[int, ...]], how: How, last: bool) -> _Plan:
@@ -193,12 +203,17 @@ class Convolutions:
         for each_found in found[: count.value]:
             if each_found.status or each_found.determinism != _DETERMINISTIC or each_found.memory > _MOST:
                 continue
-            self._call("cudnnSetConvolutionMathType", convolution, each_found.math)
             size = _SIZE()
-            self._call(
-                f"cudnnGetConvolution{stem}WorkspaceSize", self.handle, one, two, convolution, made,
-                each_found.algorithm, ctypes.byref(size),
-            )  # fmt: skip
+            try:
+                # What is proposed may round operands, also where that was not allowed.
+                way = _FMA if _math(of) == _FMA else each_found.math
+                self._call("cudnnSetConvolutionMathType", convolution, way)
+                self._call(
+                    f"cudnnGetConvolution{stem}WorkspaceSize", self.handle, one, two, convolution, made,
+                    each_found.algorithm, ctypes.byref(size),
+                )  # fmt: skip
+            except NotServed:  # the next one may do it
+                continue
             number = ctypes.c_double if of == "float64" else ctypes.c_float
             scalars = ctypes.byref(number(1)), ctypes.byref(number(0))
             name = f"cudnnConvolution{stem}"

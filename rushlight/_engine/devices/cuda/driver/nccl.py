@@ -234,7 +234,7 @@ class Communicator:
         with self._lock:
             over, self.over = self.over, True
         if not over:  # without the lock: it may wait for other ranks, and nobody is to wait for it
-            with self.device.visited():
+            with self.device.visited(), self.device.uncaptured(True):
                 call(name, self.handle)
 
     def abort(self) -> None:

@@ -56,3 +56,12 @@ def loaded(where: Sequence[str], functions: Mapping[str, tuple[Any, ...]]) -> tu
             continue
         return library, reason
     return None, reason
+
+
+def preload(needs: Sequence[tuple[str, Sequence[str]]], driver: int) -> None:
+    """Load what another library asks the loader for by name: it finds what is loaded, wherever it lies.
+
+    needs: names with their versions, newest first, in the order in which they need each other.
+    """
+    for stem, versions in needs:
+        loaded(places(stem, fitting(versions, driver)), {})

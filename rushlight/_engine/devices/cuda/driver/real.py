@@ -130,7 +130,8 @@ class Real(Rows):
         self.driver.reliefs.append(self._relieve)
         self.modules = Modules(self.driver, card.capability)
         # What kernels write to that met a wrong index, in page-locked memory that both sides see.
-        self.failures = ctypes.c_int64.from_address(self.driver.handle("cuMemHostAlloc", 8, 1))
+        with self.uncaptured():
+            self.failures = ctypes.c_int64.from_address(self.driver.handle("cuMemHostAlloc", 8, _PORTABLE))
         self.failures.value = 0
         self._blas: Any = None
         self._solver: Any = None
@@ -403,8 +404,8 @@ class Real(Rows):
 
     def page_locked(self, array: Array) -> Array:
         """A copy of a dense host's array in page-locked memory, which is freed with it."""
-        self.enter()
-        address = self.driver.handle("cuMemHostAlloc", array.nbytes, _PORTABLE)
+        with self.uncaptured(True):  # a DataLoader's thread pins while another one captures
+            address = self.driver.handle("cuMemHostAlloc", array.nbytes, _PORTABLE)
         memory = (ctypes.c_uint8 * array.nbytes).from_address(address)
         weakref.finalize(memory, _freed, self, address).atexit = False
         made: Array = np.ndarray(array.shape, array.dtype, memoryview(memory), 0, array.strides)
@@ -504,9 +505,9 @@ class Real(Rows):
             from rushlight._engine.devices.cuda.driver.blas import Products
             from rushlight._engine.devices.cuda.served import multiplying
 
-            self.enter()
             try:
-                self._blas = Products(self)
+                with self.uncaptured():
+                    self._blas = Products(self)
             except NotInstalled as error:
                 self._blas = multiplying.Products(self, str(error))
                 warn(f"{error}. Until then products go by slower kernels")
@@ -518,9 +519,9 @@ class Real(Rows):
         if self._dnn is None:
             from rushlight._engine.devices.cuda.driver.dnn import Convolutions  # few programs need it
 
-            self.enter()
             try:
-                self._dnn = Convolutions(self)
+                with self.uncaptured():
+                    self._dnn = Convolutions(self)
             except NotServed:
                 self._dnn = False
         if self._dnn is False:
@@ -533,15 +534,15 @@ class Real(Rows):
         if self._solver is None:
             from rushlight._engine.devices.cuda.driver.solver import Solver  # few programs need it
 
-            self.enter()
-            self._solver = Solver(self)
+            with self.uncaptured():
+                self._solver = Solver(self)
         return self._solver
 
 
 def _freed(device: Real, address: int) -> None:
     if device.platform.forked:
         return  # the parent's to free
-    with device.visited(), device.uncaptured():  # else it would spoil a capture that is under way
+    with device.visited(), device.uncaptured(True):  # else it would spoil a capture that is under way
         device.driver.raw("cuMemFreeHost")(address)
 
 

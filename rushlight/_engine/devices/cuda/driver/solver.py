@@ -99,8 +99,7 @@ def functions() -> dict[str, tuple[Any, ...]]:
 @cache
 def _installed(driver: int) -> Any:
     """cuSOLVER for a driver of this version."""
-    for stem, versions in _NEEDS:  # the loader finds those that are loaded, wherever they lie
-        nvidia_libraries.loaded(nvidia_libraries.places(stem, nvidia_libraries.fitting(versions, driver)), {})
+    nvidia_libraries.preload(_NEEDS, driver)
     library, reason = nvidia_libraries.loaded(_places(driver), functions())
     if library is None:
         raise nvidia_libraries.NotInstalled(
