@@ -117,7 +117,7 @@ def normalize_storage_type(storage_type: Any) -> Any:
 
 def storage_to_tensor_type(storage: Any) -> Any:
     """The legacy type of tensors over a storage's kind: torch.FloatTensor for a FloatStorage."""
-    return getattr(rushlight, type(storage).__name__.replace("Storage", "Tensor"))
+    return getattr(rushlight, storage.pickle_storage_type().replace("Storage", "Tensor"))
 
 
 def validate_hpu_device(location: str) -> int:

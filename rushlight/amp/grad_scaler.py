@@ -96,9 +96,15 @@ class GradScaler:
     def _factor(self, where: Any) -> Any:
         """The factor, which lies on the device of what was scaled first: a captured graph reads it there."""
         if self._scale is None:
-            self._scale = torch.tensor(self._init_scale, dtype=torch.float32, device=where)
-            self._growth_tracker = torch.tensor(self._init_growth_tracker, dtype=torch.int32, device=where)
+            self._lazy_init_scale_growth_tracker(where)
         return self._scale
+
+    def _lazy_init_scale_growth_tracker(self, dev: Any) -> None:
+        """Make the factor and the count of steps on a device, as the first scale() does."""
+        if self._growth_tracker is not None:
+            raise AssertionError("_growth_tracker initialized before _scale")
+        self._scale = torch.tensor(self._init_scale, dtype=torch.float32, device=dev)
+        self._growth_tracker = torch.tensor(self._init_growth_tracker, dtype=torch.int32, device=dev)
 
     def _scaled_before(self, doing: str) -> Any:
         if self._scale is None:

@@ -20,6 +20,7 @@ from rushlight._engine.names.absent_devices import (
     functions as _functions,
 )
 from rushlight._engine.tensors.construction.legacy import CUDA_TYPES
+from rushlight._engine.tensors.storages.typed import CUDA_STORAGES
 
 
 class StreamContext(nullcontext[None]):
@@ -41,6 +42,7 @@ _MORE = (
     "default_generators",
 )
 globals().update(CUDA_TYPES)  # torch.cuda.FloatTensor ...
+globals().update(CUDA_STORAGES)  # torch.cuda.FloatStorage ...
 # Where it comes from, in rushlight._engine.devices.cuda.
 _MODULES = ("api", "memory_api", "stream_api", "random_api", "graphs")
 globals().update(_names)

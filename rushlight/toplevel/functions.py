@@ -286,7 +286,8 @@ def __getattr__(name: str) -> Any:
     # it loads PyTorch's schemas
     from rushlight.export.overloads import packet
 
-    return packet(name).default
+    found = packet(name)
+    return found if "deprecated" in found.overloads() else found.default
 
 
 def compiled_with_cxx11_abi() -> bool:

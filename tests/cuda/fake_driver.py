@@ -44,6 +44,8 @@ UNSAFE = {
     "cuMemFree_v2",
     "cuMemHostAlloc",
     "cuMemFreeHost",
+    "cuMemHostRegister_v2",
+    "cuMemHostUnregister",
     "cuModuleLoadData",
 }
 RELAXED = 2
@@ -289,6 +291,14 @@ class FakeDriver:
         if not self.context:
             return INVALID_CONTEXT
         return 0 if self.live.pop(address, None) else INVALID_VALUE
+
+    def _cuMemHostRegister_v2(self, address: int, size: int, flags: int) -> int:
+        if not self.context:
+            return INVALID_CONTEXT
+        self.live[address] = "host memory", (ctypes.c_uint8 * size).from_address(address)
+        return 0
+
+    _cuMemHostUnregister = _cuMemFreeHost
 
     def _page_locked(self, address: int, size: int) -> bool:
         rooms = [(a, len(what)) for a, (kind, what) in self.live.items() if kind == "host memory"]

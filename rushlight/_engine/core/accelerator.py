@@ -51,6 +51,16 @@ class Interface:
     looked = False
 
 
+# Memory of the host's that programs have had page-locked where it lies (cudaHostRegister): addresses with
+# the bytes from there on.
+REGISTERED: dict[int, int] = {}
+
+
+def is_registered(address: int) -> bool:
+    """Whether a program has had memory page-locked that an address is in."""
+    return any([begin <= address < begin + size for begin, size in REGISTERED.items()])
+
+
 class Products:
     """torch.backends.cuda.matmul: how products on a device may round."""
 

@@ -124,7 +124,9 @@ def _copied_over(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
 
 
 def _pinned(t: Tensor) -> bool:
-    return t._storage is not None and t._storage.pinned
+    if t._storage is not None and t._storage.pinned:
+        return True
+    return bool(accelerator.REGISTERED) and t.is_cpu and accelerator.is_registered(t.data_ptr())
 
 
 def _follow_(self: Tensor, src: Any) -> Tensor:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, overload
 
+from rushlight._engine.core import accelerator
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.errors import warn_once, wrap_dim
 from rushlight._engine.core.layout import contiguous_strides, iteration_order
@@ -333,9 +334,10 @@ class Geometry(_Tensor):
     def storage_type(self) -> Any:
         """The class of this dtype's storages: torch.FloatStorage, ..."""
         # What it needs, tensors.tensor, imports this file.
-        from rushlight._engine.tensors.storages.typed import _dtype_to_storage_type_map
+        from rushlight._engine.tensors.storages.typed import CUDA_STORAGES, _dtype_to_storage_type_map
 
-        return service("public name")(_dtype_to_storage_type_map()[self._kind.dtype])
+        name = _dtype_to_storage_type_map()[self._kind.dtype]
+        return service("public name")(name) if self._kind.backend is None else CUDA_STORAGES[name]
 
     def is_set_to(self, other: Tensor) -> bool:
         """Whether both see the same memory in the same way."""
@@ -361,7 +363,9 @@ class Geometry(_Tensor):
 
     def is_pinned(self, device: Any = None) -> bool:
         """Whether the memory is page-locked, for copies to and from CUDA devices."""
-        return self._storage is not None and self._storage.pinned
+        if self._storage is not None and self._storage.pinned:
+            return True
+        return bool(accelerator.REGISTERED) and self.is_cpu and accelerator.is_registered(self.data_ptr())
 
     def is_inference(self) -> bool:
         """Whether it was made in inference mode."""

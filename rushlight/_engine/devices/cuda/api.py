@@ -218,6 +218,9 @@ class device_of(device):
         super().__init__(where.index if where.type == "cuda" else -1)
 
 
+_REGISTERED_ALREADY, _NOT_REGISTERED = 712, 713
+
+
 class _Runtime:
     """What torch.cuda.cudart() gives: a few functions of NVIDIA's runtime, which answer with an error
     number.
@@ -240,12 +243,19 @@ class _Runtime:
         return memory.total - memory.own - memory.used, memory.total
 
     def cudaHostRegister(self, pointer: int, size: int, flags: int) -> int:
-        """Nothing."""
-        return 0
+        """Have memory of the host's page-locked where it lies; an error's number where it is already."""
+        if any([b < pointer + size and pointer < b + n for b, n in accelerator.REGISTERED.items()]):
+            return _REGISTERED_ALREADY
+        code = platform().host_register(pointer, size, flags)
+        if not code:
+            accelerator.REGISTERED[pointer] = size
+        return code
 
     def cudaHostUnregister(self, pointer: int) -> int:
-        """Nothing."""
-        return 0
+        """End it; an error's number where it was not."""
+        if accelerator.REGISTERED.pop(pointer, None) is None:
+            return _NOT_REGISTERED
+        return platform().host_unregister(pointer)
 
     def cudaGetErrorString(self, error: int) -> str:
         """The text of an error number."""
@@ -271,6 +281,8 @@ _ERRORS = {
     700: "an illegal memory access was encountered",
     702: "the launch timed out and was terminated",
     710: "device-side assert triggered",
+    712: "part or all of the requested memory range is already mapped",
+    713: "pointer does not correspond to a registered memory region",
     716: "misaligned address",
     719: "unspecified launch failure",
     801: "operation not supported",

@@ -19,6 +19,27 @@ from rushlight._engine.lazy import package
 from rushlight._engine.tensors.storages.untyped import UntypedStorage
 
 
+class _OfDtype(type):
+    """The class of torch.FloatStorage, torch.cuda.FloatStorage, ...: the storages of a dtype on a device."""
+
+    dtype: dt.dtype
+    where: str
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """A TypedStorage of this dtype there."""
+        if "wrap_storage" not in kwargs:
+            kwargs.setdefault("device", cls.where)
+        return TypedStorage(*args, dtype=cls.dtype, **kwargs)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        """Whether it is a storage of this dtype there."""
+        return (
+            isinstance(instance, TypedStorage)
+            and instance.dtype is cls.dtype
+            and instance.device.type == cls.where
+        )
+
+
 class TypedStorage:
     """A flat run of elements of one dtype, over an UntypedStorage."""
 
@@ -136,7 +157,8 @@ class TypedStorage:
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
         """The name of its class; or the elements converted, to a dtype, a class of storages or its name."""
         if dtype is None:
-            return f"torch.{self.pickle_storage_type()}"
+            home = "torch.cuda" if self.is_cuda else "torch"
+            return f"{home}.{self.pickle_storage_type()}"
         if isinstance(dtype, str):
             dtype = _storage_type_to_dtype_map()[dtype.rpartition(".")[2]]
         return self._to(dtype if isinstance(dtype, dt.dtype) else dtype.dtype)
@@ -273,13 +295,21 @@ def _load_from_bytes(data: bytes) -> Any:
 
 _load_from_bytes.__module__ = f"{package()}.storage"
 BY_DTYPE: dict[dt.dtype, type[TypedStorage]] = {}
+
+
+def _class_of(of: dt.dtype, where: str, home: str) -> Any:
+    facts = {"dtype": of, "where": where, "__module__": home, "__doc__": f"A storage of {of!r} elements."}
+    return _OfDtype(f"{of.legacy}Storage", (TypedStorage,), facts)
+
+
 for _d in NAMED:
-    BY_DTYPE[_d] = type(
-        f"{_d.legacy}Storage",
-        (TypedStorage,),
-        {"dtype": _d, "__module__": package(), "__doc__": f"A storage of {_d!r} elements."},
-    )
-    globals()[f"{_d.legacy}Storage"] = BY_DTYPE[_d]
+    BY_DTYPE[_d] = globals()[f"{_d.legacy}Storage"] = _class_of(_d, "cpu", package())
+# By their names, as torch.cuda has them.
+CUDA_STORAGES = {
+    f"{_d.legacy}Storage": _class_of(_d, "cuda", f"{package()}.cuda")
+    for _d in NAMED
+    if _d not in dt.QUANTIZED.values()
+}
 
 
 Storage = BY_DTYPE[dt.float32]

@@ -48,6 +48,8 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "cuMemFree_v2": (_ADDRESS,),
     "cuMemHostAlloc": (_PTR, _SIZE, _UINT),
     "cuMemFreeHost": (_PTR,),
+    "cuMemHostRegister_v2": (_PTR, _SIZE, _UINT),
+    "cuMemHostUnregister": (_PTR,),
     "cuMemcpyHtoDAsync_v2": (_ADDRESS, _PTR, _SIZE, _PTR),
     "cuMemcpyDtoHAsync_v2": (_PTR, _ADDRESS, _SIZE, _PTR),
     "cuMemcpyDtoDAsync_v2": (_ADDRESS, _ADDRESS, _SIZE, _PTR),

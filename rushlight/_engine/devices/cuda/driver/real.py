@@ -412,6 +412,11 @@ class Real(Rows):
         made[...] = array
         return made
 
+    def host_registered(self, name: str, *args: int) -> int:
+        """What a function of the driver answers that page-locks the host's memory, or ends that."""
+        with self.uncaptured(True):
+            return self.driver.raw(name)(*args)
+
     def _hold(self, array: Array) -> None:
         """Keep a host's array until the copies from it or to it that are queued now are done; those in a
         graph, as long as the graph.
