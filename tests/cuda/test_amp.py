@@ -78,3 +78,11 @@ def test_older_spellings() -> None:
     with pytest.warns(FutureWarning), torch.cuda.amp.autocast():
         assert (x(2, 2) @ x(2, 2)).dtype is torch.float16
     assert not torch.cuda.amp.amp_definitely_not_available()
+
+
+def test_the_factor_may_be_made_before() -> None:
+    scaler = torch.amp.GradScaler("cuda", init_scale=8.0)
+    scaler._lazy_init_scale_growth_tracker(torch.device("cuda"))
+    assert scaler._scale.is_cuda and scaler.scale(torch.ones(1, device="cuda")).item() == 8
+    with pytest.raises(AssertionError, match="_growth_tracker initialized before _scale"):
+        scaler._lazy_init_scale_growth_tracker(torch.device("cuda"))

@@ -1,5 +1,9 @@
 """torch.cuda.FloatTensor and its relatives, as older programs use them; default types; the profiler's calls."""
 
+import warnings
+
+import pytest
+
 import rushlight as torch
 
 
@@ -39,3 +43,34 @@ def test_small_names() -> None:
     assert called == [1, 2]
     assert torch.cuda.cudaStatus.ERROR_NOT_READY == 34 and not torch.cuda.has_magma
     assert issubclass(torch.cuda.CudaError, RuntimeError)
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+def test_storages_are_of_a_dtype_and_a_device() -> None:
+    y = torch.arange(4, dtype=torch.int32, device="cuda")
+    found = y.storage()
+    assert isinstance(found, torch.cuda.IntStorage) and not isinstance(found, torch.IntStorage)
+    assert isinstance(found.cpu(), torch.IntStorage) and type(found) is torch.storage.TypedStorage
+    assert isinstance(found.double(), torch.cuda.DoubleStorage) and y.storage_type() is torch.cuda.IntStorage
+    assert found.type() == "torch.cuda.IntStorage" and found.cpu().type() == "torch.IntStorage"
+    made = torch.cuda.IntStorage(3).fill_(7)
+    assert made.tolist() == [7, 7, 7] and made.is_cuda
+
+
+@pytest.mark.parametrize("devices", [("simulated",), ("driver", 1)], indirect=True)
+def test_the_hosts_memory_is_page_locked_where_it_lies(devices: None) -> None:
+    host, runtime = torch.ones(20), torch.cuda.cudart()
+    place, size = host.data_ptr(), host.nbytes
+    assert runtime.cudaHostRegister(place, size, 0) == 0 and host.is_pinned() and host[5:].is_pinned()
+    assert runtime.cudaHostRegister(place, size, 0) == 712
+    assert host.cuda(non_blocking=True).sum().item() == 20
+    assert runtime.cudaHostUnregister(place) == 0 and not host.is_pinned()
+    assert runtime.cudaHostUnregister(place) == 713
+
+
+def test_a_mask_of_bytes_warns_once() -> None:
+    mask, x = torch.tensor([1, 0, 1], dtype=torch.uint8, device="cuda"), torch.zeros(3, device="cuda")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        x.index_put_((mask,), torch.ones(2, device="cuda"), accumulate=True)
+    assert len(told) == 1 and x.tolist() == [1, 0, 1]

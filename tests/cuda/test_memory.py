@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import itertools
+import pickle
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -93,17 +95,54 @@ def test_training_does_not_grow() -> None:
     assert len(set(seen[2:])) == 1
 
 
-def test_history_names_the_lines(tmp_path: object) -> None:
+def test_history_names_the_lines(tmp_path: Path) -> None:
     torch.cuda.memory._record_memory_history()
     held = _bytes(3 * MIB)
     blocks = [b for s in torch.cuda.memory._snapshot()["segments"] for b in s["blocks"]]
     frames = next(b["frames"] for b in blocks if b["state"] == "active_allocated")
     assert frames[0]["filename"].endswith("test_memory.py") and held.numel()
+    assert torch.cuda.memory._allocation_traceback(held.data_ptr()) == frames
     del held
-    actions = [t["action"] for t in torch.cuda.memory._snapshot()["device_traces"][0]]
-    assert actions == ["alloc", "free_completed"]
+    torch.cuda.empty_cache()
+    events = torch.cuda.memory._snapshot()["device_traces"][0]
+    actions = ["segment_alloc", "alloc", "free_requested", "free_completed", "segment_free"]
+    assert [t["action"] for t in events] == actions
+    assert {t["size"] for t in events} == {20 * MIB, 3 * MIB} and all(t["time_us"] > 0 for t in events)
     torch.cuda.memory._dump_snapshot(f"{tmp_path}/snapshot.pickle")
+    saved = pickle.loads((tmp_path / "snapshot.pickle").read_bytes())
+    assert saved["device_traces"][0] == events
     torch.cuda.memory._record_memory_history(None)
+    assert torch.cuda.memory._snapshot()["device_traces"][0] == []
+
+
+@pytest.mark.parametrize("context", [None, "state", "alloc", "all"])
+def test_history_keeps_the_lines_that_were_asked_for(context: str | None) -> None:
+    def taken() -> torch.Tensor:
+        return _bytes(3 * MIB)
+
+    torch.cuda.memory._record_memory_history(context=context)
+    kept = taken()
+    now = str(torch.cuda.memory._snapshot()["segments"])
+    kept = kept.new_empty(0)
+    torch.cuda.empty_cache()
+    events = str(torch.cuda.memory._snapshot()["device_traces"])
+    torch.cuda.memory._record_memory_history(None)
+    assert ("taken" in now) == (context is not None)
+    assert ("'taken'" in events) == (context in ("alloc", "all"))
+    assert ("lines_that_were_asked" in events.partition("segment_free")[2]) == (context == "all")
+
+
+def test_history_has_a_length() -> None:
+    torch.cuda.memory._record_memory_history(max_entries=3)
+    for _ in range(4):
+        _bytes(100)
+    events = torch.cuda.memory._snapshot()["device_traces"][0]
+    assert [t["action"] for t in events] == ["alloc", "free_requested", "free_completed"]
+    page = torch.cuda._memory_viz.trace_plot(torch.cuda.memory._snapshot(), filter_freed=True)
+    assert "Active Memory Timeline" in page and "add_local_files" in page
+    torch.cuda.memory._record_memory_history(None)
+    with pytest.raises(RuntimeError, match="expected context to be"):
+        torch.cuda.memory._record_memory_history(context="some")
 
 
 def test_ten_thousand_requests_leave_the_books_in_order() -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 from rushlight._engine.core.recording import TAPE
@@ -30,8 +33,29 @@ def caller() -> FrameType:
     return frame
 
 
+class _Unheard(threading.local):
+    """How often a thread has entered `unheard`."""
+
+    depth = 0
+
+
+_unheard = _Unheard()
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """A `with` block in which this thread's calls of `warn` do nothing: what is done is done once more."""
+    _unheard.depth += 1
+    try:
+        yield
+    finally:
+        _unheard.depth -= 1
+
+
 def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     """warnings.warn, about the user's line, however deep in the package it is called."""
+    if _unheard.depth:
+        return
     listener = getattr(TAPE[-1], "warned", None) if TAPE else None
     if listener is not None:
         listener()

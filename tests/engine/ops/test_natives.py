@@ -135,3 +135,16 @@ def test_nan_to_num_of_every_dtype():
     x = torch.tensor([math.nan, 1.0, math.inf], dtype=torch.bfloat16)
     assert torch.nan_to_num(x).tolist() == [0, 1, torch.finfo(torch.bfloat16).max]
     assert torch.nan_to_num(torch.tensor([True, False])).tolist() == [True, False]
+
+
+def test_older_signatures_and_numbered_reductions() -> None:
+    """What PyTorch's compiled functions took before, and their losses."""
+    x, w = torch.randn(2, 3, 5, 5), torch.randn(4, 3, 3, 3)
+    plain = x, w, None, (1, 1), (0, 0), (1, 1), False, (0, 0), 1, False, True, True
+    want = torch.nn.functional.conv2d(x, w)
+    assert torch.equal(torch._convolution(*plain), want)
+    assert torch.equal(torch._convolution(*plain, True), want)
+    logits, classes = torch.rand(2, 3, 4, 4), torch.zeros(2, 4, 4, dtype=torch.int64)
+    each = torch.nn.functional.nll_loss(logits, classes, reduction="none")
+    assert torch._C._nn.nll_loss2d(logits, classes) == each.mean()
+    assert torch.equal(torch.ops.aten.nll_loss2d(logits, classes, None, 0), each)

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight._engine.devices.cuda.accounts import mending
+from rushlight._engine.devices.cuda.accounts.history import History
 from rushlight._engine.devices.cuda.accounts.figures import (
     ACTIVE,
     ACTIVE_BYTES,
@@ -96,7 +97,7 @@ class Handle:
 
     def __del__(self) -> None:
         block, allocator = self.block, self.allocator
-        if block.streams or allocator.on_free is not None:
+        if block.streams or allocator.on_free is not None or allocator.history is not None:
             allocator.free(block)
         else:
             allocator.pending.append(block)
@@ -154,9 +155,7 @@ class Allocator:
         self.pending: deque[Block] = deque()
         # Blocks that came back and went out again, with nothing else between: see `_returns`.
         self.cycles: dict[Block, Cycle] = {}
-        # While memory history is recorded: the frames of a request, and what happened.
-        self.frames: Callable[[], list[dict[str, Any]]] | None = None
-        self.traces: list[dict[str, Any]] = []
+        self.history: History | None = None  # while it is recorded
         self.on_free: Callable[[Block], None] | None = None  # told of every block that is freed
 
     # --- figures --------------------------------------------------------------------------------
@@ -214,9 +213,8 @@ class Allocator:
                 found.allocated, found.requested = True, size
                 self._all.took(found.size, size)
                 self.stats[found.pool].took(found.size, size)
-                if self.frames is not None:
-                    found.frames = self.frames()
-                    self._trace("alloc", found)
+                if self.history is not None:
+                    self.history.allocated(found)
                 made = Handle(self, found, size)
                 self.open_books = False
                 return made
@@ -228,7 +226,7 @@ class Allocator:
         changes. Known once, it holds until other blocks are freed or handed out.
         """
         known = self.cycles.get(block)
-        if self.waiting or self.frames is not None:
+        if self.waiting or self.history is not None:
             return False
         if known is not None:
             known.count += 1
@@ -261,17 +259,6 @@ class Allocator:
         for figures in (self._all, self.stats[block.pool]):
             figures.free_for_a_moment(*more)
         return cycle
-
-    def _trace(self, action: str, block: Block) -> None:
-        self.traces.append(
-            {
-                "action": action,
-                "addr": block.address,
-                "size": block.requested,
-                "stream": block.stream.number,
-                "frames": block.frames,
-            }
-        )
 
     def _find(self, size: int, stream: Any) -> Block | None:
         pool = "small_pool" if size <= SMALL else "large_pool"
@@ -330,9 +317,13 @@ class Allocator:
             address = self._ask(want)
         if address is None:
             self.ooms += 1
+            if self.history is not None:
+                self.history.note("oom", self.total - self._all.current[RESERVED_BYTES], want, stream)
             return None
         block = Block(self, address, want, stream, pool, address)
         self.segments[address] = want, block
+        if self.history is not None:
+            self.history.reserved(address, want, stream)
         self.count(pool, ((SEGMENT, 1), (RESERVED_BYTES, want)))
         return block
 
@@ -388,10 +379,10 @@ class Allocator:
         if self.on_free is not None:
             self.on_free(block)
         block.allocated = False
-        if self.frames is not None:
-            self._trace("free_completed", block)
-            block.frames = ()
+        if self.history is not None:
+            self.history.freed(block, "free_requested")
         if not block.streams:
+            self._completed(block)
             self._all.gave(block.size, block.requested)
             self.stats[block.pool].gave(block.size, block.requested)
             self._merge(block)
@@ -438,8 +429,14 @@ class Allocator:
                 still.append((block, marks))
         self.waiting = still
 
+    def _completed(self, block: Block) -> None:
+        if self.history is not None:
+            self.history.freed(block, "free_completed")
+        block.frames = ()
+
     def _unused(self, block: Block) -> None:
         """A block that other streams are through with."""
+        self._completed(block)
         self.count(block.pool, ((ACTIVE, -1), (ACTIVE_BYTES, -block.size)))
         self._merge(block)
 
@@ -491,6 +488,8 @@ class Allocator:
         self._withdraw(block)
         del self.segments[block.address]
         self.release(block.address, block.size)
+        if self.history is not None:
+            self.history.released(block.address, block.size, block.stream)
         self.driver_frees += 1
         self.count(block.pool, ((SEGMENT, -1), (RESERVED_BYTES, -block.size)))
 
@@ -554,6 +553,7 @@ class Allocator:
         with self.lock:
             self.sweep()
             found: list[dict[str, Any]] = []
+            segments = self.history.segments if self.history is not None else {}
             for address, (size, first) in sorted(self.segments.items()):
                 blocks: list[dict[str, Any]] = []
                 block: Block | None = first
@@ -571,7 +571,7 @@ class Allocator:
                             "size": block.size,
                             "requested_size": block.requested if block.allocated else 0,
                             "state": state,
-                            "frames": block.frames,
+                            "frames": list(block.frames),
                         }
                     )
                     block = block.next
@@ -587,7 +587,7 @@ class Allocator:
                         "active_size": active,
                         "requested_size": sum(b["requested_size"] for b in blocks),
                         "is_expandable": False,
-                        "frames": [],
+                        "frames": segments.get(address, []),
                         "blocks": blocks,
                     }
                 )

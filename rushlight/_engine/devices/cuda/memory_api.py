@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight._engine.devices.cuda import words
+from rushlight._engine.devices.cuda.accounts.history import LEVELS, History
 from rushlight._engine.devices.cuda.allocator import Allocator, Handle
 from rushlight._engine.devices.cuda.api import backend, index_of, platform
 
@@ -236,32 +237,101 @@ def list_gpu_processes(device: Any = None) -> str:
 
 # --- history --------------------------------------------------------------------------------------
 
-_FRAMES = 24
+_NOT = "expected {0} to be {1}"
 
 
-def _frames() -> list[dict[str, Any]]:
-    """The frames that run now, innermost first, without this package's."""
-    found: list[dict[str, Any]] = []
-    frame: Any = sys._getframe(1)
-    while frame is not None and len(found) < _FRAMES:
-        code = frame.f_code
-        if words.is_programs(code.co_filename):
-            found.append({"filename": code.co_filename, "line": frame.f_lineno, "name": code.co_name})
-        frame = frame.f_back
-    return found
+def _record_memory_history(enabled: Any = "all", *args: Any, **how: Any) -> None:
+    """Remember, from now on, what is allocated and freed, and the lines that asked for it; None ends it.
+
+    _record_memory_history(enabled="all", context="all", stacks="all", max_entries=sys.maxsize, device=None,
+    clear_history=False, compile_context=False, global_record_annotations=False, skip_actions=None)
+
+    enabled: "state" keeps what is allocated now, "all" also what happened before. context: whose lines are
+    kept: of what is allocated now ("state"), of events "alloc", of "all" events, or of none (None).
+    """
+    if isinstance(enabled, bool):
+        return _recorded_by_flags(enabled, *args, **how)
+    return _recorded(enabled, *args, **how)
 
 
-def _record_memory_history(enabled: str | None = "all", *args: Any, **how: Any) -> None:
-    """Remember, from now on, the lines that ask for memory; None ends it."""
+def _recorded_by_flags(
+    enabled: bool,
+    record_context: bool = True,
+    trace_alloc_max_entries: int = 1,
+    trace_alloc_record_context: bool = False,
+    device: Any = None,
+    record_context_cpp: bool = False,
+    clear_history: bool = False,
+    *args: Any,
+    **more: Any,
+) -> None:
+    """As it was called before PyTorch 2.1."""
+    if not enabled:
+        return _recorded(None)
+    context = ("all" if trace_alloc_record_context else "state") if record_context else None
+    state = "all" if trace_alloc_max_entries > 1 else "state"
+    return _recorded(state, context, "python", trace_alloc_max_entries, device, clear_history)
+
+
+def _recorded(
+    enabled: str | None = "all",
+    context: str | None = "all",
+    stacks: str = "all",
+    max_entries: int = sys.maxsize,
+    device: Any = None,
+    clear_history: bool = False,
+    compile_context: bool = False,
+    global_record_annotations: bool = False,
+    skip_actions: list[str] | None = None,
+) -> None:
+    if enabled not in (None, "state", "all"):
+        raise RuntimeError(_NOT.format("state", "'state', 'all', or None"))
+    if context not in LEVELS:
+        raise RuntimeError(_NOT.format("context", "'state', 'alloc', 'all', or None"))
+    if stacks not in ("python", "all"):
+        raise RuntimeError(_NOT.format("stacks", "'python', or 'all'"))
     for index in range(platform().count):
         allocator = platform().device(index).allocator
-        allocator.frames, allocator.traces = (None, []) if enabled is None else (_frames, allocator.traces)
+        with allocator.lock:
+            allocator.sweep()
+        if enabled is None:
+            allocator.history = None
+            continue
+        if allocator.history is None or clear_history:
+            allocator.history = History()
+        allocator.history.set(LEVELS[context], max_entries if enabled == "all" else 1, skip_actions or ())
 
 
 def _snapshot(device: Any = None, augment_with_fx_traces: bool = False) -> dict[str, Any]:
     """Segments, blocks and what happened, as PyTorch's memory viewer reads them."""
     allocators = [platform().device(index).allocator for index in range(platform().count)]
-    return {"segments": memory_snapshot(), "device_traces": [list(a.traces) for a in allocators]}
+    segments = memory_snapshot()
+    histories = [a.history for a in allocators]
+    return {
+        "segments": segments,
+        "device_traces": [[] if h is None else list(h.events) for h in histories],
+        "allocator_settings": dict(_SETTINGS),
+        "external_annotations": [],
+    }
+
+
+_SETTINGS = {
+    "PYTORCH_CUDA_ALLOC_CONF": "",
+    "max_split_size": -1,
+    "garbage_collection_threshold": 0.0,
+    "expandable_segments": False,
+    "release_lock_on_cudamalloc": False,
+    "pinned_use_cuda_host_register": False,
+}
+
+
+def _allocation_traceback(data_ptr: int) -> list[dict[str, Any]] | None:
+    """The lines that asked for the memory that begins at an address, None where they were not recorded."""
+    for segment in memory_snapshot():
+        for block in segment["blocks"]:
+            if block["address"] == data_ptr and block["state"] != "inactive" and block["frames"]:
+                return list(block["frames"])
+    return None
 
 
 def _dump_snapshot(filename: str = "dump_snapshot.pickle", augment_with_fx_traces: bool = False) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.callers import unheard
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.devices.cuda import copies, strict, words
 from rushlight._engine.devices.cuda.array import DeviceArray, row_strides
@@ -21,7 +22,7 @@ from rushlight._engine.devices.cuda.kernels import simulator
 from rushlight._engine.devices.cuda.memory import Memory
 from rushlight._engine.devices.cuda.rows import Rows
 from rushlight._engine.devices.cuda.streams import Stream, numbers
-from rushlight._engine.names.absent_devices import AcceleratorError
+from rushlight._engine.names.absent_devices import AcceleratorError, OutOfMemoryError
 from rushlight._engine.numerics import advanced_indexing
 from rushlight._engine.ops.table import Row
 
@@ -85,8 +86,8 @@ class Simulated(Rows):
             token = hush()
             try:
                 work()
-            except (MemoryError, RecursionError):
-                raise  # the host's own, not the device's
+            except (MemoryError, RecursionError, OutOfMemoryError):
+                raise  # the host's own, and what is no kernel's failure
             except Exception as error:
                 self.fail(error, what, place)
             finally:
@@ -400,7 +401,8 @@ class Simulated(Rows):
             given = _stand_ins(self._seen(list(values), []), fill)
             token = hush()
             try:
-                described = self._described(body(*given))
+                with unheard():
+                    described = self._described(body(*given))
             except Exception:
                 continue
             finally:
