@@ -68,8 +68,8 @@ def filter_alloc_free_pairs(data: dict[str, Any]) -> dict[str, Any]:
             elif event["action"] == "free_requested":
                 asked[address] = k
             elif event["action"] == "free_completed":
-                ends = {begun.pop(address, None), asked.pop(address, None), k}
-                left_out |= ends if None not in ends else set()
+                first, second = begun.pop(address, -1), asked.pop(address, -1)
+                left_out.update([first, second, k] if first >= 0 and second >= 0 else ())
         traces[number] = [event for k, event in enumerate(events) if k not in left_out]
     return data
 

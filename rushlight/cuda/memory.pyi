@@ -2,6 +2,7 @@
 """torch.cuda.memory: what torch.cuda says about memory, and records of it."""
 
 from rushlight._engine.devices.cuda.api import MemPool as MemPool
+from rushlight._engine.devices.cuda.memory_api import _allocation_traceback as _allocation_traceback
 from rushlight._engine.devices.cuda.memory_api import _dump_snapshot as _dump_snapshot
 from rushlight._engine.devices.cuda.memory_api import _record_memory_history as _record_memory_history
 from rushlight._engine.devices.cuda.memory_api import _snapshot as _snapshot

@@ -242,8 +242,7 @@ class Overload:
         if self._schema.writes:
             in_place = next((f for space in _SPACES[1:] if (f := lookup(space, name))), None)
             call = in_place or partial(call, inplace=True)
-        spoken = any(p.name == "reduction" and p.type == "int" for p in row.params)
-        return _translated(call, {theirs: ours for ours, theirs in matched.items()}, not spoken)
+        return _translated(call, {theirs: ours for ours, theirs in matched.items()})
 
     def _otherwise(self) -> Callable[..., Any] | None:
         """What computes an op that is no row: what it is with `out=`, or a method of tensors."""
@@ -301,11 +300,9 @@ class Overload:
         return self
 
 
-def _translated(call: Callable[..., Any], names: dict[str, str], worded: bool) -> Callable[..., Any]:
-    """A function of a signature's arguments; worded: whether reductions have names, not numbers."""
-
+def _translated(call: Callable[..., Any], names: dict[str, str]) -> Callable[..., Any]:
     def run(**given: Any) -> Any:
-        if worded and isinstance(given.get("reduction"), int):
+        if isinstance(given.get("reduction"), int):
             given["reduction"] = _REDUCTIONS[given["reduction"]]
         return call(**{names[k]: v for k, v in given.items() if k in names})
 

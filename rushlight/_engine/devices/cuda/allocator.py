@@ -15,7 +15,6 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight._engine.devices.cuda.accounts import mending
-from rushlight._engine.devices.cuda.accounts.history import History
 from rushlight._engine.devices.cuda.accounts.figures import (
     ACTIVE,
     ACTIVE_BYTES,
@@ -29,6 +28,7 @@ from rushlight._engine.devices.cuda.accounts.figures import (
     Cycle,
     Figures,
 )
+from rushlight._engine.devices.cuda.accounts.history import History
 from rushlight._engine.names.absent_devices import OutOfMemoryError
 
 ROUND = 512

@@ -8,7 +8,6 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from rushlight._engine.devices.cuda import words
 from rushlight._engine.devices.cuda.accounts.history import LEVELS, History
 from rushlight._engine.devices.cuda.allocator import Allocator, Handle
 from rushlight._engine.devices.cuda.api import backend, index_of, platform

@@ -179,9 +179,11 @@ def nll_loss(
 
 
 @composite(where=("aten",), planned=True)
-def nll_loss2d(input, target, weight: Tensor | None = None, reduction: int = 1, ignore_index: int = -100):
-    """nll_loss of images (N, C, H, W); reduction: 0 for none, 1 for the mean, 2 for the sum."""
-    return nll_loss(input, target, weight, None, ignore_index, None, ("none", "mean", "sum")[reduction])
+def nll_loss2d(
+    input, target, weight: Tensor | None = None, reduction: str = "mean", ignore_index: int = -100
+):
+    """nll_loss of images (N, C, H, W), whose reduction PyTorch's signature has a number for."""
+    return nll_loss(input, target, weight, None, ignore_index, None, reduction)
 
 
 _X, _T, _IGNORE, _G = symbol("x"), symbol("t"), symbol("ignore"), symbol("g")

@@ -306,7 +306,7 @@ for _d in NAMED:
     BY_DTYPE[_d] = globals()[f"{_d.legacy}Storage"] = _class_of(_d, "cpu", package())
 # By their names, as torch.cuda has them.
 CUDA_STORAGES = {
-    f"{_d.legacy}Storage": _class_of(_d, "cuda", f"{package()}.cuda")
+    f"{_d.legacy}Storage": _class_of(_d, "cuda", "torch.cuda")
     for _d in NAMED
     if _d not in dt.QUANTIZED.values()
 }

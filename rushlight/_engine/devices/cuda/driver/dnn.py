@@ -116,7 +116,7 @@ def _switch(name: str) -> bool:
 
 
 def _math(of: str) -> int:
-    """How convolutions of a dtype may multiply: by tensor cores, those of float32 only where TF32 is allowed."""
+    """How convolutions of a dtype may multiply: float32 by tensor cores only where TF32 is allowed."""
     if of in ("float16", "bfloat16"):
         return _TENSOR_OP
     return _DEFAULT_MATH if of == "float64" or _switch("allow_tf32") else _FMA
