@@ -289,3 +289,19 @@ def test_attention_with_a_mask_is_captured() -> None:
         found = attention(*given)
     graph.replay()
     torch.testing.assert_close(found.cpu(), wanted)
+
+
+@pytest.mark.parametrize("devices", [("simulated",), ("driver", 1)], indirect=True)
+def test_slopes_are_drawn_at_each_replay(devices: None) -> None:
+    x, graph = torch.full((64,), -1.0, device="cuda"), torch.cuda.CUDAGraph()
+    torch.nn.functional.rrelu(x, training=True)
+    with torch.cuda.graph(graph):
+        y = torch.nn.functional.rrelu(x, training=True)
+    seen = []
+    for _ in range(2):
+        graph.replay()
+        seen.append(y.tolist())
+    assert seen[0] != seen[1] and all(1 / 8 <= -v <= 1 / 3 for v in (*seen[0], *seen[1]))
+    x.fill_(2.0)
+    graph.replay()
+    assert y.tolist() == [2.0] * 64

@@ -223,6 +223,12 @@ def _rrelu_slopes(input, lower: float, upper: float, generator: Any = None) -> A
 _rrelu_slopes.shape_rule(lambda input, lower, upper, generator=None: input)
 
 
+def _slopes_of_device(input: Any, lower: float, upper: float, generator: Any) -> Any:
+    """The same, as PyTorch's kernel draws them: one for each element."""
+    values = input.detach().contiguous()
+    return ROWS["where"](values <= 0, ROWS["uniform"](values, lower, upper, generator=generator), 1)
+
+
 def _rrelu(input: Any, lower: float, upper: float, training: bool, generator: Any, inplace: bool) -> Any:
     for bound, name in ((lower, "lower"), (upper, "upper")):
         if not math.isfinite(bound):
@@ -232,7 +238,8 @@ def _rrelu(input: Any, lower: float, upper: float, training: bool, generator: An
             f"Lower bound should be less than or equal to the upper bound, got lower={lower}, upper={upper}"
         )
     if training:
-        slopes = _rrelu_slopes(input, lower, upper, generator)
+        draw = _slopes_of_device if input.is_cuda else _rrelu_slopes
+        slopes = draw(input, lower, upper, generator)
         return input.mul_(slopes) if inplace else input.mul(slopes).to(input.dtype)
     mean = ROWS["leaky_relu"](input.contiguous(), (lower + upper) / 2)
     return input.copy_(mean) if inplace else mean
