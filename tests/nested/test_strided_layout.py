@@ -56,7 +56,7 @@ def test_ops() -> None:
     assert n.sum(-1, keepdim=True).unbind()[0].tolist() == [[3.0], [12.0]]
     padded = n.to_padded_tensor(-1.0)
     assert padded.tolist() == [[[0, 1, 2, -1], [3, 4, 5, -1]], [[0, 1, 2, 3], [-1, -1, -1, -1]]]
-    rebuild: Any = torch._nested_from_padded  # type: ignore[attr-defined]
+    rebuild: Any = torch._nested_from_padded
     again = rebuild(padded, n._nested_tensor_size())
     assert torch.equal(again, n) and torch.equal(pickle.loads(pickle.dumps(n)), n)
     refused: dict[str, Callable[[], Any]] = {

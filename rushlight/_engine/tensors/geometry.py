@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from itertools import pairwise
+from itertools import count, pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, overload
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:  # it imports this file
     _Tensor = Tensor
 else:
     _Tensor = object
+
+
+_IDENTITIES = count(1)  # of tensors whose `_cdata` was asked for
 
 
 def _place(asked: str, dim: Any, ndim: int) -> int:
@@ -241,6 +244,12 @@ class Geometry(_Tensor):
         if self._kind.device.type == "meta":
             return int(self.storage_offset() * self._geometry.itemsize)
         return address(self._memory) if self._geometry.size else 0
+
+    @property
+    def _cdata(self) -> int:
+        """A number of what the tensor is made of: swap_tensors exchanges it, writes and `.data =` leave it."""
+        # Among the attributes, which are exchanged, and from the first question on alone.
+        return int(self.__dict__.setdefault("_cdata", next(_IDENTITIES)))
 
     @property
     def _version(self) -> int:

@@ -10,14 +10,19 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from enum import IntEnum
+from enum import Enum
 from typing import Any
 
 
-class SDPBackend(IntEnum):
-    """The implementations that PyTorch has."""
+class SDPBackend(Enum):
+    """The implementations that PyTorch has; int() of one is its number, which it does not equal."""
 
     ERROR, MATH, FLASH_ATTENTION, EFFICIENT_ATTENTION, CUDNN_ATTENTION, OVERRIDEABLE = range(-1, 5)
+
+    def __index__(self) -> int:
+        return int(self.value)
+
+    __int__ = __index__
 
 
 _ALL = (
