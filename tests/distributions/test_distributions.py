@@ -125,3 +125,8 @@ def test_saved_by_pytorchs_names() -> None:
     file.seek(0)
     assert torch.load(file, weights_only=False).loc.tolist() == [0, 0]
     assert inspect.getsource(torch.distributions.Normal).startswith("class Normal(")
+
+
+def test_the_class_of_inverses_has_a_name() -> None:
+    transforms = torch.distributions.transforms
+    assert isinstance(transforms.ExpTransform().inv, transforms._InverseTransform)

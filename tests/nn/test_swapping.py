@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import rushlight as torch
@@ -78,3 +80,13 @@ def test_buffers_that_are_views_of_a_class_are_exchanged_and_stay_known():
     torch.utils.swap_tensors(a, b)
     whole.add_(torch.ones(4, requires_grad=True))
     assert b.requires_grad and not a.requires_grad
+
+
+def test_what_a_tensor_is_made_of_is_exchanged() -> None:
+    a: Any = torch.ones(2)
+    b: Any = torch.zeros(2)
+    first, second = a._cdata, b._cdata
+    a.data = torch.ones(3)
+    assert a._cdata == first != second
+    torch.utils.swap_tensors(a, b)
+    assert (a._cdata, b._cdata) == (second, first)

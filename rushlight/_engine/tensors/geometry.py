@@ -247,7 +247,7 @@ class Geometry(_Tensor):
 
     @property
     def _cdata(self) -> int:
-        """A number of what the tensor is made of: swap_tensors exchanges it, writes and `.data =` leave it."""
+        """A number of what the tensor is made of: swap_tensors exchanges it, `.data =` leaves it."""
         # Among the attributes, which are exchanged, and from the first question on alone.
         return int(self.__dict__.setdefault("_cdata", next(_IDENTITIES)))
 

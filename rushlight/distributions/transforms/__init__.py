@@ -1,6 +1,11 @@
 """torch.distributions.transforms: invertible maps with the determinants of their Jacobians."""
 
-from rushlight.distributions.transforms.base import ComposeTransform, IndependentTransform, Transform
+from rushlight.distributions.transforms.base import (
+    ComposeTransform,
+    IndependentTransform,
+    Transform,
+    _InverseTransform as _InverseTransform,
+)
 from rushlight.distributions.transforms.elementwise import (
     AbsTransform,
     AffineTransform,

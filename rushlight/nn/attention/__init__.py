@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from typing import Any
 
+import rushlight as torch
+
 
 class SDPBackend(Enum):
     """The implementations that PyTorch has; int() of one is its number, which it does not equal."""
@@ -108,3 +110,49 @@ __all__ = [
     "restore_flash_attention_impl",
     "sdpa_kernel",
 ]
+
+
+def _fused_sdp_choice(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attn_mask: torch.Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> int:
+    """The number of the implementation that PyTorch takes on the CPU, MATH or FLASH_ATTENTION.
+
+    RuntimeError where sdpa_kernel allows neither.
+    """
+    allowed = _cur_sdpa_kernel_backends()
+    fits = not dropout_p and _flash_takes((query, key, value), attn_mask, enable_gqa)
+    if SDPBackend.FLASH_ATTENTION in allowed and fits:
+        return int(SDPBackend.FLASH_ATTENTION)
+    if SDPBackend.MATH not in allowed:
+        raise RuntimeError("No available kernel.  Aborting execution.")
+    return int(SDPBackend.MATH)
+
+
+def _flash_takes(operands: tuple[torch.Tensor, ...], mask: torch.Tensor | None, enable_gqa: bool) -> bool:
+    """Whether PyTorch's flash attention for the CPU takes query, key and value."""
+    if any(x.is_nested or x.dim() != 4 for x in operands):
+        return False
+    query, key, _ = operands
+    heads = [x.shape[1] for x in operands]
+    grouped = enable_gqa and heads[1] == heads[2] and heads[0] % max(heads[1], 1) == 0
+    alike = len({(x.shape[0], x.shape[3]) for x in operands}) == 1 and (grouped or len(set(heads)) == 1)
+    rows, columns = query.shape[2], key.shape[2]
+    if not (alike and rows and columns and query.is_floating_point()):
+        return False
+    if any(x.shape[3] != 1 and x.stride(3) != 1 for x in operands):
+        return False
+    return mask is None or _mask_fits(mask, (*query.shape[:2], rows, columns))
+
+
+def _mask_fits(mask: torch.Tensor, sizes: tuple[int, ...]) -> bool:
+    """Whether a mask without gradient is of (rows, columns) or of four dims, each whole or 1."""
+    fits = all(n in (1, size) for n, size in zip(mask.shape, sizes[-mask.dim() :], strict=True))
+    return mask.dim() in (2, 4) and fits and not mask.requires_grad
