@@ -485,7 +485,7 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places):
 
 
 _COUNTED = frozenset(
-    ("nonzero", "masked_select", "index", "unique", "unique_consecutive", "repeat_interleave")
+    ("nonzero", "_nonzero", "masked_select", "index", "unique", "unique_consecutive", "repeat_interleave")
 )
 
 

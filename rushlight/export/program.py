@@ -241,7 +241,8 @@ class ExportedProgram:
     def range_constraints(self) -> dict[Any, ValueRanges]:
         """The bounds of sizes that may change, by symbol."""
         if self._ranges is None:
-            self._ranges = {symbol(s.name): s.range for s in self._symbols}
+            told = {text: bounds for s in self._symbols for text, bounds in s.ranges().items()}
+            self._ranges = {parsed(text): bounds for text, bounds in told.items()}
         return self._ranges
 
     @property
@@ -403,6 +404,8 @@ def _symbols_of(ranges: dict[Any, Any], graph: Graph, signature: ExportGraphSign
     """The symbols of sizes whose bounds are told by name."""
     known = []
     for name, bounds in ranges.items():
+        if not str(name).isidentifier():
+            continue  # of what follows another symbol
         high, open_below = bounds.upper, bounds.lower == -UNBOUNDED
         low = 0 if open_below else int(bounds.lower)
         given = Dim(str(name), min=low, max=None if high == UNBOUNDED else max(int(high), low + 1))

@@ -12,11 +12,9 @@ import copy
 import hashlib
 import inspect
 import itertools
-import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,12 +35,13 @@ class _Hint(NamedTuple):
     kind: str
     min: Any = 2
     max: Any = UNBOUNDED
+    told: tuple[int | None, int | None] = (None, None)  # the bounds, as far as they were given
 
     def __repr__(self) -> str:
         return f"DimHint({self.kind})"
 
     def __call__(self, min: int | None = None, max: int | None = None) -> _Hint:
-        return _Hint(self.kind, 2 if min is None else min, UNBOUNDED if max is None else max)
+        return _Hint(self.kind, 2 if min is None else min, UNBOUNDED if max is None else max, (min, max))
 
 
 class Dim:
@@ -129,6 +128,8 @@ class Symbol:
         self.hint = max(hint, min(2, self.high), self.low)
         self.places: dict[Place, Callable[[int], int]] = {}
         self.source = ""
+        # The bounds that were given, where the sample's size lies outside of them.
+        self.wanted: tuple[Any, Any] | None = None
 
     @property
     def shown(self) -> str:
@@ -149,8 +150,26 @@ class Symbol:
 
     @property
     def range(self) -> ValueRanges:
-        """Its bounds."""
-        return ValueRanges(self.low, self.high)
+        """Its bounds; an input that may be any number is told like a size."""
+        return ValueRanges(0 if self.places and self.low == -UNBOUNDED else self.low, self.high)
+
+    def ranges(self) -> dict[str, ValueRanges]:
+        """Its bounds, and those of Dims that follow it, by expression."""
+        found = {self.name: self.range}
+        for of in self.places.values() if isinstance(self.given, Dim) else ():
+            plus, by = of(0), of(1) - of(0)
+            if (plus, by) != (0, 1):
+                text = _sum({self.name: by, "": plus})
+                high = self.high if self.high == UNBOUNDED else of(self.high)
+                found[text] = ValueRanges(of(self.low), high)
+        return found
+
+    @property
+    def path(self) -> str:
+        """Where it is first found, as a path from the inputs."""
+        place = min(self.places, key=lambda p: (p.leaf, p.dim or 0))
+        source = re.sub(r"\.size\(\)\[\d+\]$", "", re.sub(r"^L", "inputs", self.source))
+        return source if place.dim is None else f"{source}.shape[{place.dim}]"
 
     def others(self) -> list[int]:
         """Sizes to record at, beside the hint: a neighbour and one further away."""
@@ -230,7 +249,8 @@ def _placed(
     found: dict[Any, Symbol], taken: set[str], dim: Any, place: Place, size: int, source: str
 ) -> None:
     named = isinstance(dim, Dim)
-    if not dim.min <= size <= dim.max and (named or size > 1):
+    outside = not dim.min <= size <= dim.max
+    if outside and named:
         raise ConstraintViolationError(f"{size} not in range [{dim.min}, {dim.max}]")
     key = dim.root.__name__ if named else place
     number = int(hashlib.sha256(f"{source}.size()[{place.dim}]".encode()).hexdigest(), 16) % 100
@@ -255,6 +275,9 @@ def _placed(
         symbol.name = f"s{number}"  # as PyTorch's, that of the last place
     if place.dim is None and not named and dim.min == 2:  # a number, which may be any
         symbol.low, symbol.hint = -UNBOUNDED, size
+    if outside and not named and size > 1:
+        symbol.wanted = (dim.min, dim.max)
+        symbol.low, symbol.high, symbol.hint = (-UNBOUNDED if place.dim is None else 2), UNBOUNDED, size
     if named and (dim.root.min, dim.root.max) != (symbol.low, symbol.high):
         raise UserError(
             f"Found different definitions {symbol.given} and {dim} for the same symbolic dimension!"
@@ -312,137 +335,6 @@ def points(known: Sequence[Symbol], asserted: Sequence[Relation] = ()) -> list[d
 
 def _fulfils(point: dict[str, int], asserted: Sequence[Relation]) -> bool:
     return all(r.at(point) for r in asserted if r.free() <= point.keys())
-
-
-def narrowed(known: list[Symbol], numbers: Any, refused: Callable[[str], None]) -> list[Symbol]:
-    """The symbols after what sizes decided in a record: those that were compared with numbers have other
-    bounds, or are no symbols any more; those that are equal are one. The same list where nothing has changed.
-
-    refused(what PyTorch says) where that is not what a Dim says.
-    """
-    guards = [(r, where) for r, where in numbers.guards if r.free() <= {s.name for s in known}]
-    changed = {}
-    for s in known:
-        low, high = numbers.known.ranges.get(s.name, (s.low, s.high))
-        if (low > max(s.low, 2) or high < s.high) and low <= high:
-            changed[s.name] = (low, high)
-    equal = [pair for r, _ in guards if r.sign == "==" and (pair := _equal(r, known)) is not None]
-    if not changed and not equal:
-        return known
-    violated = [s for s in known if s.name in changed and s.refuses(*changed[s.name])]
-    related = [pair for pair in equal if any(isinstance(s.given, Dim) for s in pair[:2])]
-    if violated or related:
-        refused(constraints_violated(known, violated, changed, related, guards))
-    bounded = []
-    for s in known:
-        made = copy.copy(s)
-        made.low, made.high = changed.get(s.name, (s.low, s.high))
-        bounded.append(made)
-    for a, b, of in equal:
-        bounded = related_as(bounded, a.name, b.name, of)
-    return [s for s in bounded if s.low < s.high]
-
-
-def related_as(known: Sequence[Symbol], name: str, other: str, of: Callable[[int], int]) -> list[Symbol]:
-    """The symbols without one, that is of(another)."""
-    found = []
-    for s in known:
-        made = copy.copy(s)
-        made.places = dict(s.places)
-        found.append(made)
-    by_name = {s.name: s for s in found}
-    if name == other or not {name, other} <= by_name.keys():
-        return found
-    gone, kept = by_name[name], by_name[other]
-    for place, own in gone.places.items():
-        kept.places[place] = _after(own, of)
-    if of(1) - of(0) == 1:  # what bounds one bounds the other
-        kept.low, kept.high = max(kept.low, gone.low - of(0)), min(kept.high, gone.high - of(0))
-    return [s for s in found if s.name != name]
-
-
-def relations(known: Sequence[Symbol]) -> Iterator[tuple[Symbol, Symbol, Callable[[int], int]]]:
-    """(a, b, of): pairs of symbols, of which one may be of(the other): equal, or apart by a number."""
-    pairs = list(itertools.combinations(known, 2)) if len(known) <= 6 else []
-    for b, a in sorted(pairs, key=lambda pair: pair[0].size != pair[1].size):
-        apart = a.size - b.size
-        if a.hint - b.hint == apart:
-            yield a, b, partial(operator.add, apart)
-
-
-def _after(own: Callable[[int], int], of: Callable[[int], int]) -> Callable[[int], int]:
-    return lambda x: own(of(x))
-
-
-def _equal(relation: Relation, known: Sequence[Symbol]) -> tuple[Symbol, Symbol, Callable[[int], int]] | None:
-    """(a, b, of) where a relation says that a symbol a is of(another one b)."""
-    names = relation.free()
-    difference = relation.left - relation.right
-    pair = [s for s in known if s.name in names]
-    if len(pair) != 2 or any(len(p) > 1 for p in difference.terms):
-        return None
-    for a, b in (pair[::-1], pair):
-        by = difference.at({a.name: 1, b.name: 0}) - difference.at({a.name: 0, b.name: 0})
-        if abs(by) == 1:
-            return a, b, lambda x: -difference.at({a.name: 0, b.name: x}) // by
-    return None
-
-
-def constraints_violated(
-    known: Sequence[Symbol], violated: Sequence[Symbol], bounds: dict[str, Any], related: Any, guards: Any
-) -> str:
-    """What PyTorch says where a program asks more of sizes than their Dims."""
-    lines, fixes, names = [], [], []
-    for s in violated:
-        low, high = bounds[s.name]
-        names.append(s.shown)
-        if low == high:
-            marked = (
-                f"You marked {s.shown} as dynamic but your code specialized it to be a constant ({low}). "
-                "If you're using mark_dynamic, either remove it or use maybe_mark_dynamic. If you're using "
-                "Dim.DYNAMIC, replace it with either Dim.STATIC or Dim.AUTO."
-            )
-            lines.append(marked)
-            if isinstance(s.given, Dim):
-                fixes.append(f"{s.given.root.__name__} = {low}")
-            continue
-        for r, where in guards:
-            if r.free() == {s.name}:
-                lines.append(
-                    f"Not all values of {s.shown} = {s.source} in the specified range "
-                    f"{s.given.root.__name__ if isinstance(s.given, Dim) else ''}{_ranged(s)} satisfy the "
-                    f"generated guard {s.told(r)} (from {where})"
-                )
-        if isinstance(s.given, Dim):
-            ends = [f"min={low}"] * (low > 2) + [f"max={high}"] * (high < UNBOUNDED)
-            fixes.append(f"{s.shown} = Dim('{s.shown}', {', '.join(ends)})")
-    for a, b, of in related:
-        names += [a.shown]
-        plus, by = of(0), of(1) - of(0)
-        told = f"{by}*{b.shown}" if by != 1 else b.shown
-        told += f" {'+-'[plus < 0]} {abs(plus)}" if plus else ""
-        if told == b.shown:
-            lines.append(
-                f"The values of {a.shown} = {a.source} and {b.shown} = {b.source} must always be equal."
-            )
-        else:
-            lines.append(
-                f"The values of {a.shown} = {a.source} must always be related to the values of {b.shown} = "
-                f"{b.source} by {a.shown} = {told}."
-            )
-        fixes.append(f"{a.shown} = {told}")
-    shown = "\n".join(f"  - {line}" for line in lines)
-    text = (
-        f"Constraints violated ({', '.join(dict.fromkeys(names))})! For more information, run with "
-        f'TORCH_LOGS="+dynamic".\n{shown}'
-    )
-    return text + ("\nSuggested fixes:\n  " + "\n  ".join(fixes) if fixes else "")
-
-
-def _ranged(s: Symbol) -> str:
-    low = f"{s.low} <= " if s.low > 0 else ""
-    high = f" <= {s.high}" if s.high < UNBOUNDED else ""
-    return f" = {low}{s.shown}{high}" if low or high else ""
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from rushlight.export.core import core
 from rushlight.export.errors import GuardOnDataDependentSymNode, UserError
 from rushlight.export.functional import without_writes, writes
 from rushlight.export.listener import Listener, Value, identifier, listening, resized
+from rushlight.export.narrowing import constraints_violated, narrowed, related_as, relations, within_given
 from rushlight.export.numbers.expressions import Relation, number, parsed, symbol
 from rushlight.export.numbers.given import is_size, numbers, rewritten
 from rushlight.export.numbers.nodes import SizeNodes
@@ -48,13 +49,9 @@ from rushlight.export.symbols import (
     ShapesCollection,
     Sym,
     Symbol,
-    constraints_violated,
     fitted,
     joined,
-    narrowed,
     points,
-    related_as,
-    relations,
     symbols,
     times,
 )
@@ -237,6 +234,7 @@ class _Call:
             if fewer is self.symbols:
                 break
             self.symbols = fewer
+        within_given(self.symbols)
         read = _read(first.listener.numbers)
         records, at_all = [first], [at | {s.name: s.hint for s in read}]
         asserted = [r for r, _ in first.listener.numbers.asserted] + first.listener.numbers.kept

@@ -50,7 +50,9 @@ def model(ep: ExportedProgram, opset_version: dict[str, int] | None = None) -> d
     fields = graph_fields(_once(ep.graph_module), constants)
     specs = [_input(s, v) for s, v in zip(signature.input_specs, fields["inputs"], strict=True)]
     outputs = [_output(s, v) for s, v in zip(signature.output_specs, fields["outputs"], strict=True)]
-    ranges = {str(name): _bounds(found) for name, found in ep.range_constraints.items()}
+    ranges = {
+        str(name): _bounds(found) for name, found in ep.range_constraints.items() if str(name).isidentifier()
+    }
     return {
         "graph_module": {
             "graph": fields,
