@@ -11,6 +11,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.errors import ALWAYS
+from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import Tensor
 
 # --- norms and losses by the arguments of PyTorch's kernels -------------------------------------------
@@ -98,9 +99,7 @@ def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor
     for given in (input, mat2):
         if given.dtype is not torch.int8:
             raise RuntimeError(f"Expected self.dtype and mat2.dtype to be int8, got {given.dtype}")
-    # Sums of up to 1024 products of 2 ** 14 are whole numbers of 24 bits, which float32 has.
-    wide = torch.float32 if input.shape[-1] <= 1 << 10 else torch.int32
-    found = torch.mm(input.to(wide), mat2.to(wide)).to(torch.int32)
+    found = ROWS["_product_of_bytes"](input, mat2)
     return found if out is None else out.copy_(found)
 
 

@@ -165,8 +165,9 @@ def _pack(input: Any, lengths: Any, batch_first: bool) -> tuple[Any, Any]:
         )
     reach = torch.arange(sizes[0]).unsqueeze(1) < lengths.unsqueeze(0)  # (T, B)
     batch_sizes = reach.sum(1)
-    # Boolean indexing reads in the order of a packed sequence: step by step.
-    return steps[: sizes[0]][reach.to(input.device)], batch_sizes
+    # In the order of a packed sequence: step by step.
+    places = reach.flatten().nonzero().squeeze(1).to(input.device)
+    return steps[: sizes[0]].flatten(0, 1).index_select(0, places), batch_sizes
 
 
 def pad_packed_sequence(

@@ -184,3 +184,35 @@ def test_batch_norm_beside_float32_parameters_rounds_once() -> None:
             found.append([t.bfloat16() for t in (y, given.grad)] + [weight.grad, bias.grad, mean, variance])
         for narrow, wide in zip(*found, strict=True):
             assert torch.equal(narrow, wide)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("source", [torch.bool, torch.uint8, torch.int8, torch.int16])
+def test_small_integers_are_rounded_once(source, dtype):
+    whole = torch.arange(-(1 << 15), 1 << 15).to(source)
+    wanted = whole.double().to(dtype)
+    for x in (whole, whole[:100], whole.reshape(256, 256).t()):
+        for _ in range(3):
+            assert torch.equal(x.to(dtype).flatten().sort()[0], x.double().to(dtype).flatten().sort()[0])
+    assert torch.equal(whole.to(dtype), wanted)
+
+
+@pytest.mark.parametrize("sizes", [(17, 33, 40), (64, 1024, 64), (8, 1500, 8), (200, 256, 100), (1, 5, 1)])
+def test_products_of_bytes_are_exact(sizes):
+    n, k, m = sizes
+    torch.manual_seed(k)
+    a, b = (torch.randint(-128, 128, shape).to(torch.int8) for shape in ((n, k), (k, m)))
+    found = torch._int_mm(a, b)
+    assert found.dtype is torch.int32
+    assert torch.equal(found.long(), a.long() @ b.long())
+    assert torch.equal(
+        torch._int_mm(torch.full_like(a, -128), torch.full_like(b, -128)).long(), found.long() * 0 + k * 16384
+    )
+
+
+def test_triangles_that_are_kept_are_not_shared():
+    first = torch.tril_indices(5, 4, -1)
+    first.zero_()
+    again = torch.tril_indices(5, 4, -1)
+    assert again.tolist() == [[1, 2, 2, 3, 3, 3, 4, 4, 4, 4], [0, 0, 1, 0, 1, 2, 0, 1, 2, 3]]
+    assert torch.tril_indices(5, 4, -1, dtype=torch.int32).dtype is torch.int32

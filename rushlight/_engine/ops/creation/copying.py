@@ -147,7 +147,7 @@ def _way(source: Any, to: Any) -> Callable[..., Any] | None:
     """How elements are converted into an array (array, out); None: as NumPy does it."""
     if source.kind == "c" and to.kind in "fiu":
         warn_once("Casting complex values to real discards the imaginary part")
-    if {source.name, to.name} in _HALVES:
+    if {source.name, to.name} in _HALVES or (source.name in _WHOLE and to.name in _HALF):
         kernel = service("conversion kernel")(source.name, to.name)
         return lambda a, out: (kernel.large if a.size >= BIG else kernel)(a, out=out)
     return (lambda a, out: assign(out, convert(a, to))) if needs_care(source, to) else None
@@ -173,7 +173,9 @@ def _copy(a: Array, dtype: Any, memory_format: Any) -> Array:
 
 
 # Conversions that NumPy does element by element, in software.
-_HALVES = [{"float32", half} for half in ("float16", "bfloat16")]
+_HALF = ("float16", "bfloat16")
+_HALVES = [{"float32", half} for half in _HALF]
+_WHOLE = ("bool", "int8", "uint8", "int16")  # which float32 has, so that they are rounded once
 
 
 def converted(a: Array, out: Array) -> Array:

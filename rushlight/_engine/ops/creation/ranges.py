@@ -123,6 +123,25 @@ def eye(n: int, m: int | None = None, *, dtype: dtype | None = None) -> Array:
 # --- triangles ------------------------------------------------------------------------------------
 
 
+# Elements of matrices whose triangles are kept, as programs ask for the same again and again.
+_SMALL = 1 << 14
+
+
+def _triangle_of(row: int, col: int, offset: int, upper: bool, of: Any) -> Array:
+    lines = np.arange(row)
+    ends = np.minimum(np.maximum(lines + (offset + (not upper)), 0), col)  # where rows end, or begin
+    counts = col - ends if upper else ends
+    until = np.add.accumulate(counts)
+    before = until - counts
+    found = np.empty((2, int(until[-1]) if row else 0), of)
+    found[0] = lines.repeat(counts)
+    np.subtract(np.arange(found.shape[1]), (before - ends if upper else before).repeat(counts), found[1])
+    return found
+
+
+_small_triangle = lru_cache(maxsize=32)(_triangle_of)
+
+
 def _triangle(op: str, which: str, upper: bool) -> None:
     def body(row: int, col: int, offset: int = 0, *, dtype: dtype = dt.int64) -> Array:
         for name, size in (("row", row), ("col", col)):
@@ -130,15 +149,9 @@ def _triangle(op: str, which: str, upper: bool) -> None:
                 raise RuntimeError(f"{name} must be non-negative, got{size}")
         if dtype not in (dt.int32, dt.int64):
             raise NotImplementedError(f"\"{op}\" not implemented for '{dtype.legacy}'; use torch.int64")
-        lines = np.arange(row)
-        ends = np.minimum(np.maximum(lines + (offset + (not upper)), 0), col)  # where rows end, or begin
-        counts = col - ends if upper else ends
-        until = np.add.accumulate(counts)
-        before = until - counts
-        found = np.empty((2, int(until[-1]) if row else 0), dtype.np)
-        found[0] = lines.repeat(counts)
-        np.subtract(np.arange(found.shape[1]), (before - ends if upper else before).repeat(counts), found[1])
-        return found
+        if row * col <= _SMALL:
+            return _small_triangle(row, col, offset, upper, dtype.np).copy()
+        return _triangle_of(row, col, offset, upper, dtype.np)
 
     factory(
         body,

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.names.deprecations import deprecated
+from rushlight._engine.ops.creation.copying import converted
 from rushlight._engine.ops.expressions import Expr
 from rushlight._engine.ops.indexing.along_dim import legacy
-from rushlight._engine.ops.linalg.matmul import matmul
+from rushlight._engine.ops.linalg.matmul import matmul, mm, unrounded_product
 from rushlight._engine.ops.linalg.matrix_checks import check_square, is_inexact
 from rushlight._engine.ops.signature import spread_tensors
-from rushlight._engine.ops.table import ROWS, composite, pointwise
+from rushlight._engine.ops.table import ROWS, Array, composite, pointwise
 
 
 @composite(out=True)
@@ -126,6 +130,27 @@ def chain_matmul(matrices: "*Any" = ()):
         if t.ndim != 2:
             raise RuntimeError(f"Tensor dimension is {t.ndim}, expected 2 instead.")
     return matrices[0] if len(matrices) == 1 else linalg_multi_dot(list(matrices))
+
+
+# Products of 2 ** 14, so many of which are whole numbers of 24 bits, which float32 has.
+_PRODUCTS = 1 << 10
+
+
+@composite(name="_product_of_bytes", where=("aten",))
+def _product_of_bytes(input, mat2):
+    """The product of matrices of int8, in int32."""
+    wide = dt.float32 if input.shape[-1] <= _PRODUCTS else dt.int32
+    return mm(input.to(wide), mat2.to(wide)).to(dt.int32)
+
+
+@_product_of_bytes.kernel
+def _product_of_bytes_kernel(a: Array, b: Array) -> Any:
+    """By bfloat16, which has all of int8, and whose sums are of float32."""
+    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0] or not 0 < a.shape[1] <= _PRODUCTS:
+        return NotImplemented
+    narrow = [converted(t, np.empty(t.shape, dt.bfloat16.np)) for t in (a, b)]
+    found = unrounded_product(*narrow)
+    return converted(found, np.empty(found.shape, np.int32))
 
 
 @composite(out=True, planned=True)
