@@ -228,3 +228,14 @@ def test_einsum_sums_products_of_one_dtype(equation: str) -> None:
         RuntimeError, match="expected scalar type (Float but found Double|Double but found Float)"
     ):
         torch.einsum(equation, *operands[: equation.count(",") + 1])
+
+
+@pytest.mark.parametrize("shape", [(5, 5), (7, 4), (3, 6, 4), (4, 7)])
+def test_least_squares_without_singular_values_are_those_with_them(shape):
+    torch.manual_seed(0)
+    a, b = torch.randn(*shape, dtype=torch.float64), torch.randn(*shape[:-1], 2, dtype=torch.float64)
+    for matrix in (a, torch.cat([a[..., 1:], a[..., 1:2]], -1)):  # of full rank, and not
+        found, wanted = (torch.linalg.lstsq(matrix, b, driver=driver) for driver in ("gelsy", "gelsd"))
+        torch.testing.assert_close(found.solution, wanted.solution)
+        assert torch.equal(found.rank, wanted.rank)
+        assert found.solution.stride() == wanted.solution.stride()

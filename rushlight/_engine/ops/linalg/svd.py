@@ -262,16 +262,40 @@ _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
 @opaque(name="_lstsq", where=("aten",), node="linalg_lstsq")
-def _lstsq(A, B, rcond: float) -> tuple[Array, Array, Array]:
-    """(X of least norm among those of least |A X - B|, rank, singular values), by singular vectors."""
-    U, S, Vh = ROWS["_svd"].body(A, False)
-    counts = rcond * S.max(-1, initial=0)[..., None] < S
-    inverse = np.where(counts, 1 / np.where(counts, S, 1), 0).astype(S.dtype)
-    x = Vh.swapaxes(-1, -2).conj() @ (inverse[..., None] * (U.swapaxes(-1, -2).conj() @ B))
+def _lstsq(A, B, rcond: float, values: bool = True) -> tuple[Array, Array, Array]:
+    """(X of least norm among those of least |A X - B|, rank, singular values), by singular vectors.
+
+    values: whether the singular values are asked for; without them, and with full rank, by Q and R.
+    """
+    found = None if values else _of_full_rank(A, B, rcond)
+    if found is not None:
+        x, S, rank = found, np.empty(0, A.real.dtype), np.full(A.shape[:-2], A.shape[-1], np.int64)
+    else:
+        U, S, Vh = ROWS["_svd"].body(A, False)
+        counts = rcond * S.max(-1, initial=0)[..., None] < S
+        inverse = np.where(counts, 1 / np.where(counts, S, 1), 0).astype(S.dtype)
+        x = Vh.swapaxes(-1, -2).conj() @ (inverse[..., None] * (U.swapaxes(-1, -2).conj() @ B))
+        rank = np.asarray(counts.sum(-1), np.int64)
     # LAPACK's solution lies in memory as long as the right-hand sides.
     columns = np.zeros((*x.shape[:-2], x.shape[-1], max(A.shape[-2:])), x.dtype)
     columns[..., : x.shape[-2]] = x.swapaxes(-1, -2)
-    return columns.swapaxes(-1, -2)[..., : x.shape[-2], :], np.asarray(counts.sum(-1), np.int64), S
+    return columns.swapaxes(-1, -2)[..., : x.shape[-2], :], rank, S
+
+
+def _of_full_rank(A: Array, B: Array, rcond: float) -> Array | None:
+    """The solution for matrices that are no wider than high and far from singular; None for others."""
+    if not A.size or A.shape[-1] > A.shape[-2]:
+        return None
+    q, r = np.linalg.qr(A)
+    try:
+        inverse = np.linalg.inv(r)
+    except np.linalg.LinAlgError:
+        return None
+    sizes = [abs(t).sum(-2).max(-1) for t in (r, inverse)]
+    if not (sizes[0] * sizes[1] * max(rcond, np.finfo(A.dtype).eps) < 1).all():
+        return None
+    solution: Array = inverse @ (q.swapaxes(-1, -2).conj() @ B)
+    return solution
 
 
 @_lstsq.gradient
@@ -323,7 +347,7 @@ def linalg_lstsq(input, b, rcond: float | None = None, *, driver: str | None = N
     elif rcond is None:
         rcond = float(np.finfo(input._geometry.dtype).eps) * max(rows, wide)
     right = b.unsqueeze(-1) if vector else b
-    x, rank, values = _lstsq(input, right, rcond)
+    x, rank, values = _lstsq(input, right, rcond, driver in ("gelsd", "gelss"))
     values = values.new_empty(0) if driver in ("gelsy", "gels") else values.detach()
     # Empty, but a result of the operands: it asks for a gradient when they do.
     residuals = (x.real if x.is_complex() else x).reshape(-1)[:0]
