@@ -442,6 +442,11 @@ class Tensor(metaclass=_TensorMeta):
     @grad.deleter
     def grad(self) -> None: ...
     @property
+    def grad_dtype(self) -> dt.dtype | None:
+        """What dtype this leaf's gradients are turned into: its own, unless set; None: as they come."""
+    @grad_dtype.setter
+    def grad_dtype(self, value: dt.dtype | None) -> None: ...
+    @property
     def grad_fn(self) -> Node | None:
         """The node that made this tensor; None for a leaf."""
     @property

@@ -482,11 +482,16 @@ class Library:
         return bare + opened + rest
 
     def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
-        """The op of a signature, "name(Tensor x, float a=2.) -> Tensor"; its name.
+        """The op of a signature, "name(Tensor x, float a=2.) -> Tensor"; its name, as written there.
 
         alias_analysis: accepted. tags: the overload's `tags`, a Tag or several.
         Errors: RuntimeError for what is no signature, or where there is one.
         """
+        self._declared(schema)
+        return schema.partition("(")[0].partition(".")[0]
+
+    def _declared(self, schema: str) -> str:
+        """The same; the op's name with its overload's."""
         schema = self._without_namespace(schema)
         try:
             known: Schema = parsed(schema, self.ns)
@@ -584,7 +589,7 @@ def define(qualname: Any, schema: str, *, lib: Library | None = None, tags: Any 
 
 @define.register
 def _define_in(lib: Library, schema: str, alias_analysis: str = "") -> Callable[..., Any]:
-    return _impl_in(lib, lib.define(schema, alias_analysis))
+    return _impl_in(lib, lib._declared(schema))
 
 
 @singledispatch

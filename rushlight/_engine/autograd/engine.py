@@ -43,7 +43,7 @@ from rushlight._engine.core.recording import TAPE, constant, escape
 from rushlight._engine.core.services import service
 from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.geometry import lookup_function, preserve_format, strided
-from rushlight._engine.tensors.gradient import Gradient
+from rushlight._engine.tensors.gradient import Gradient, as_kept
 from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, Tensor, wrap
 
 
@@ -419,7 +419,7 @@ def _accumulate(node: AccumulateGrad, grad: Tensor, create: bool) -> None:
     if leaf is None:
         return
     if grad.dtype is not leaf.dtype:
-        grad = grad.to(leaf.dtype)
+        grad = as_kept(leaf, grad)
     held = getattr(leaf, "_grad", None) if leaf.__class__.grad is Gradient.grad else leaf.grad
     if held is None:
         # A gradient that nobody else holds becomes the leaf's own; others are copied, as are all that can be
@@ -449,7 +449,7 @@ def _recorded_copy(grad: Tensor, leaf: Tensor) -> Tensor:
     """A gradient of a leaf, which gradients flow through."""
     if grad._kind.lazy or grad.__class__ in WRAPPED or grad.is_sparse:
         return grad.clone()
-    return leaf.detach().new_empty(leaf._geometry.shape).copy_(grad)
+    return leaf.detach().new_empty(leaf._geometry.shape, dtype=grad.dtype).copy_(grad)
 
 
 _one = cache(partial(np.ones, ()))

@@ -19,6 +19,7 @@ from rushlight._engine.autograd.node import AccumulateGrad, Hooks as Hooks, Node
 from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import assign, duplicate
 from rushlight._engine.tensors.geometry import sparse_coo, strided
+from rushlight._engine.tensors.gradient import as_kept
 from rushlight._engine.tensors.lazy_views import mark, memory
 from rushlight._engine.tensors.tensor import BELOW, wrap
 
@@ -37,7 +38,8 @@ def guard_nodes(guard: Guard | None) -> None:
     GUARD = guard
 
 
-def _of(node: Node) -> Hooks:
+def hooks_of(node: Node) -> Hooks:
+    """The hooks of a node; from now on gradients that come to it are seen (`received`)."""
     if node.hooks is None:
         node.hooks, Hooks.made = Hooks(), True
     return node.hooks
@@ -61,7 +63,7 @@ def on_tensor(t: Any, hook: Callable[[Any], Any]) -> Any:
     """Register a hook on a tensor's gradient."""
     if t._grad_node is None:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    return _added(_of(t._grad_node).tensor, (t._output_nr, hook))
+    return _added(hooks_of(t._grad_node).tensor, (t._output_nr, hook))
 
 
 def after_accumulation(t: Any, hook: Callable[[Any], None]) -> Any:
@@ -70,19 +72,19 @@ def after_accumulation(t: Any, hook: Callable[[Any], None]) -> Any:
         if t._grad_node is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-    return _added(_of(t._grad_node).accumulated, hook)
+    return _added(hooks_of(t._grad_node).accumulated, hook)
 
 
 def on_node(node: Node, hook: Callable[..., Any], when: str) -> Any:
     """Register a hook that runs before or after a node."""
-    return _added(getattr(_of(node), when), hook)
+    return _added(getattr(hooks_of(node), when), hook)
 
 
 def retain(t: Any) -> None:
     """Keep a non-leaf tensor's gradient."""
     if not t.retains_grad:
         t.__dict__["_retains_grad"] = True
-        _of(t._grad_node).retained[t._output_nr] = weakref.ref(t)
+        hooks_of(t._grad_node).retained[t._output_nr] = weakref.ref(t)
 
 
 def move_retained(t: Any, old: Node, node: Node, number: int) -> None:
@@ -91,7 +93,7 @@ def move_retained(t: Any, old: Node, node: Node, number: int) -> None:
     for at, reference in list(retained.items()):
         if reference() is t:
             del retained[at]
-            _of(node).retained[number] = reference
+            hooks_of(node).retained[number] = reference
 
 
 def _listed(node: Node, grad: Any) -> list[Any]:
@@ -104,6 +106,8 @@ def _listed(node: Node, grad: Any) -> list[Any]:
 def received(node: Node, grad: Any) -> Any:
     """Run the tensors' hooks of a node on the gradients it has received; keep what is to be kept."""
     h = node.hooks
+    if node.__class__ is AccumulateGrad and grad is not None and (leaf := node._leaf()) is not None:
+        grad = as_kept(leaf, grad)
     if h is None or not (h.tensor or h.retained):
         return grad
     grads = _listed(node, grad)

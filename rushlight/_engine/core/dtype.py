@@ -34,7 +34,8 @@ class dtype:
     )
 
     def __init__(self, name: str, np_type: Any, legacy: str, c_name: str = "") -> None:
-        self.name, self.np, self.legacy, self.c_name = name, np.dtype(np_type), legacy, c_name
+        self.name, self.np, self.legacy = name, np.dtype(np_type), legacy
+        self.c_name = c_name or f"c10::{legacy}"
         self.itemsize: int = self.np.itemsize
         self.category: int = _CATEGORY[self.np.kind]
         self.is_floating_point = self.category == FLOATING
@@ -58,8 +59,8 @@ class dtype:
 
 float32 = dtype("float32", np.float32, "Float", "float")
 float64 = dtype("float64", np.float64, "Double", "double")
-float16 = dtype("float16", np.float16, "Half", "c10::Half")
-bfloat16 = dtype("bfloat16", ml_dtypes.bfloat16, "BFloat16", "c10::BFloat16")
+float16 = dtype("float16", np.float16, "Half")
+bfloat16 = dtype("bfloat16", ml_dtypes.bfloat16, "BFloat16")
 float8_e4m3fn = dtype("float8_e4m3fn", ml_dtypes.float8_e4m3fn, "Float8_e4m3fn")
 float8_e5m2 = dtype("float8_e5m2", ml_dtypes.float8_e5m2, "Float8_e5m2")
 float8_e4m3fnuz = dtype("float8_e4m3fnuz", ml_dtypes.float8_e4m3fnuz, "Float8_e4m3fnuz")
@@ -155,7 +156,7 @@ def of_python(value: Any) -> Any:
 
 
 # What PyTorch's messages call them.
-C_NAMES = {d.name: d.c_name for d in ALL if d.c_name}
+C_NAMES = {d.name: d.c_name for d in ALL}
 _FROM_NUMPY: dict[np.dtype[Any], dtype] = {d.np: d for d in ALL}
 FLOAT8 = frozenset(d for d in ALL if d.name.startswith("float8"))
 # float16 and bfloat16 (and float8) compute in float32 and round once, as PyTorch's kernels do.

@@ -121,6 +121,29 @@ class Gradient(_Tensor):
         self._grad = None
 
     @property
+    def grad_dtype(self) -> dt.dtype | None:
+        """What dtype this leaf's gradients are turned into: its own, unless set; None: as they come."""
+        if not self.is_leaf:
+            raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+        return kept_dtype(self)
+
+    @grad_dtype.setter
+    def grad_dtype(self, value: dt.dtype | None) -> None:
+        if value is not None and not isinstance(value, dt.dtype):
+            raise RuntimeError(f"grad_dtype must be a torch.dtype or None, but got {type(value).__name__}")
+        if not self.is_leaf:
+            raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+        held = getattr(self, "_grad", None)
+        if held is not None and value is not None and held._kind.dtype is not value:
+            raise RuntimeError(
+                f"Cannot set grad_dtype to '{value.legacy}' because there is already a gradient with dtype "
+                f"'{held._kind.dtype.c_name}'. Please clear the gradient (.grad = None) before changing "
+                "grad_dtype, or ensure the new grad_dtype matches the existing gradient's dtype."
+            )
+        self.__dict__["_grad_dtype"] = value
+        _see_arrivals(self)
+
+    @property
     def _base(self) -> Tensor | None:
         base = getattr(self, "_view_of", None)
         if base is None or (self._storage is not None and self._storage.inference):
@@ -243,6 +266,27 @@ class Gradient(_Tensor):
         return after_accumulation(self, hook)
 
 
+def kept_dtype(leaf: Any) -> dt.dtype | None:
+    """What dtype a leaf's gradients are turned into; None: as they come."""
+    found: dt.dtype | None = leaf.__dict__.get("_grad_dtype", leaf._kind.dtype)
+    return found
+
+
+def as_kept(leaf: Any, grad: Any) -> Any:
+    """A gradient in the dtype that its leaf keeps gradients in."""
+    wanted = kept_dtype(leaf)
+    return grad if wanted is None or grad._kind.dtype is wanted else grad.to(wanted)
+
+
+def _see_arrivals(leaf: Any) -> None:
+    """Let gradients of a leaf that has a grad_dtype pass where hooks do: there they are turned into it."""
+    if leaf._grad_node is not None and "_grad_dtype" in leaf.__dict__:
+        # What it needs, tensors.tensor, imports this file.
+        from rushlight._engine.autograd.hooks import hooks_of
+
+        hooks_of(leaf._grad_node)
+
+
 def _track(t: Any) -> None:
     """Make a tensor a leaf that requires grad, if it does not yet."""
     if t._grad_node is None:
@@ -256,6 +300,7 @@ def _track(t: Any) -> None:
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
             )
         t._grad_node = AccumulateGrad(t)
+        _see_arrivals(t)
         _switched(t)
     elif t._grad_node.__class__ is AccumulateGrad:
         if t._grad_node.apart is not None:
@@ -299,10 +344,14 @@ def _check_grad(tensor: Any, value: Any) -> None:
         )
     if value is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
-    if value._kind.dtype is not tensor._kind.dtype:
+    wanted = kept_dtype(tensor)
+    if wanted is not None and value._kind.dtype is not wanted:
         raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{value._kind.dtype}' to a tensor with grad_dtype "
-            f"'{tensor._kind.dtype}'. The gradient must match the tensor's dtype; convert it with .to()."
+            f"attempting to assign a gradient with dtype '{value._kind.dtype.c_name}' to a tensor with "
+            f"grad_dtype '{wanted.legacy}'. The gradient must match the tensor's grad_dtype (defaults to the "
+            "tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None "
+            "to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its "
+            "gradient may break downstream systems that assume they match."
         )
     if value._kind.device != tensor._kind.device:
         raise RuntimeError(

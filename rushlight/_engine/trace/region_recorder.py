@@ -16,7 +16,7 @@ from rushlight._engine.dispatch.interpreters import MODES, STACK
 from rushlight._engine.lazy import our_module
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.geometry import contiguous_format
-from rushlight._engine.tensors.gradient import Gradient
+from rushlight._engine.tensors.gradient import Gradient, as_kept
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace import walks
 from rushlight._engine.trace.recorder import Array
@@ -101,8 +101,7 @@ class RegionRecorder:
             self.region.events += 1  # a walk that is learnt would have to do that, too
             function(node, grad, create)
             return
-        if grad._kind is not leaf._kind:
-            grad = grad.to(leaf._kind.dtype)
+        grad = as_kept(leaf, grad)
         alone = sys.getrefcount(grad) <= _ALONE and grad._grad_node is None and self.region.alone(grad)
         leaf._grad = grad if alone else ROWS["clone"](grad, memory_format=contiguous_format)
         if self.region.trail is not None:

@@ -9,8 +9,9 @@ import builtins
 import functools
 import keyword
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import Enum
+from operator import is_
 from typing import Any
 
 import rushlight as torch
@@ -261,12 +262,13 @@ def runner(function: Function) -> Callable[..., Any]:
 
 def _of_type(value: Any, t: Type) -> Any:
     """What a function gave that stays Python, as a program takes it; RuntimeError for something else."""
-    if not castable(value, t):
+    fitting = _sequenced(value, t)
+    if not castable(fitting, t):
         raise RuntimeError(
             f" expected value of type {t.short()} for return value but instead got value of type "
             f"{type(value).__name__}.\nValue: {value}"
         )
-    return runtime.handed(value, t)
+    return runtime.handed(fitting, t)
 
 
 def method_of(found: Any, name: str) -> Callable[..., Any]:
@@ -348,7 +350,8 @@ def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any
             value = list(default) if isinstance(default, list) else default
         if name in function.repeated and isinstance(value, (int, float)):
             value = [value] * function.repeated[name]
-        if not castable(value, t):
+        fitting = _sequenced(value, t)
+        if not castable(fitting, t):
             shown = type(value).__name__
             if isinstance(value, tuple) and hasattr(value, "_fields"):
                 shown += f" (aka NamedTuple({', '.join(value._fields)}))"
@@ -369,7 +372,7 @@ def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any
                 f"'{name}' but instead found type '{shown}'.{message * inferred}\nPosition: {place}\n"
                 f"Value: {value!r}\nDeclaration: {declared}\nCast error details: {_no_cast(value, t)}"
             )
-        taken.append(runtime.handed(value, t))
+        taken.append(runtime.handed(fitting, t))
     return tuple(taken)
 
 
@@ -403,6 +406,30 @@ def lacking(value: Any, t: Type) -> str:
     return ""
 
 
+def _sequenced(value: Any, t: Type) -> Any:
+    """A value with tuples in place of all that can be gone through where its type says so, as PyTorch takes
+    lists, tensors, iterators; a range may be a list of numbers.
+    """
+    kind = t.kind
+    if kind == "Optional" and value is not None:
+        return _sequenced(value, t.args[0])
+    if kind == "Tuple" and t.args:
+        if not isinstance(value, Iterable):
+            return value
+        parts = value if isinstance(value, tuple) else tuple(value)
+        if len(parts) != len(t.args):
+            return value
+        taken = tuple(map(_sequenced, parts, t.args))
+        return value if isinstance(value, tuple) and all(map(is_, taken, parts)) else taken
+    if kind == "List" and t.args and t.args[0].kind in ("int", "float", "bool") and isinstance(value, range):
+        return list(value)
+    if kind == "List" and t.args and t.args[0].kind == "Tuple" and type(value) in (list, tuple):
+        return [_sequenced(v, t.args[0]) for v in value]
+    if kind == "Dict" and t.args and t.args[1].kind == "Tuple" and type(value) is dict:
+        return {k: _sequenced(v, t.args[1]) for k, v in value.items()}
+    return value
+
+
 def castable(value: Any, t: Type) -> bool:
     """Whether a Python value may be given where a type is expected: as a number also a bool, or a tensor of
     one element, as a bool any number.
@@ -421,6 +448,8 @@ def castable(value: Any, t: Type) -> bool:
         return qualified(type(value)) == qualified(t.cls) and value.name in t.cls.__members__
     if kind == "List" and t.args and isinstance(value, (list, tuple)):
         return all(castable(v, t.args[0]) for v in value)
+    if kind == "Tuple" and t.args and isinstance(value, tuple) and tuple.__len__(value) == len(t.args):
+        return all(map(castable, tuple.__iter__(value), t.args))
     return accepts(value, t)
 
 

@@ -31,7 +31,7 @@ quantized_decomposed_lib = Library("quantized_decomposed", "DEF")
 
 def _op(schema: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declares a function as the op of a signature, on every device."""
-    name = quantized_decomposed_lib.define(schema)
+    name = quantized_decomposed_lib._declared(schema)
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
         quantized_decomposed_lib.impl(name, function, "CompositeExplicitAutograd")
