@@ -487,10 +487,10 @@ class Library:
         alias_analysis: accepted. tags: the overload's `tags`, a Tag or several.
         Errors: RuntimeError for what is no signature, or where there is one.
         """
-        self._declared(schema)
+        self._declared(schema, tags)
         return schema.partition("(")[0].partition(".")[0]
 
-    def _declared(self, schema: str) -> str:
+    def _declared(self, schema: str, tags: Any = ()) -> str:
         """The same; the op's name with its overload's."""
         schema = self._without_namespace(schema)
         try:
