@@ -250,7 +250,6 @@ def test_a_signature_may_name_its_library() -> None:
         lib.define("others::twice(Tensor x) -> Tensor")
 
 
-<<<<<<< HEAD
 def test_ops_go_with_the_library_that_defines_them():
     for _ in range(2):  # the second defines them again
         lib = torch.library.Library("goes_here", "FRAGMENT")
@@ -266,10 +265,10 @@ def test_ops_go_with_the_library_that_defines_them():
         assert torch.ops.goes_here.one.tensor.tags == []
         del lib
         assert not hasattr(torch.ops.goes_here, "one")
-=======
+
+
 def test_define_gives_the_name_as_it_was_written() -> None:
     own = Library("defined_names", "DEF")
     assert own.define("foo(Tensor x) -> Tensor") == "foo"
     assert own.define("foo.bar(Tensor x, int y) -> Tensor") == "foo"
     assert own.define("defined_names::baz(Tensor x) -> Tensor") == "defined_names::baz"
->>>>>>> 0ced4e13 (Tensor.grad_dtype; levels of vmap run under function modes; scripts take what can be gone through as tuples; define gives the name as written)
