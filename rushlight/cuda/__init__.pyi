@@ -18,7 +18,7 @@ from rushlight.cuda import nvtx as nvtx
 from rushlight.cuda import profiler as profiler
 from rushlight._engine.devices.cuda.graphs import CUDAGraph as CUDAGraph
 from rushlight._engine.devices.cuda.stream_api import Event as Event
-from rushlight._engine.devices.cuda.api import MemPool as MemPool
+from rushlight._engine.devices.cuda.graphs import MemPool as MemPool
 from rushlight._engine.devices.cuda.stream_api import Stream as Stream
 from rushlight._engine.devices.cuda.stream_api import StreamContext as StreamContext
 from rushlight._engine.devices.cuda.memory_api import caching_allocator_alloc as caching_allocator_alloc
@@ -91,6 +91,7 @@ from rushlight._engine.devices.cuda.api import set_sync_debug_mode as set_sync_d
 from rushlight._engine.devices.cuda.stream_api import stream as stream
 from rushlight._engine.devices.cuda.api import synchronize as synchronize
 from rushlight._engine.devices.cuda.api import temperature as temperature
+from rushlight._engine.devices.cuda.graphs import use_mem_pool as use_mem_pool
 from rushlight._engine.devices.cuda.api import utilization as utilization
 from rushlight._engine.names.absent_devices import AcceleratorError as AcceleratorError
 from rushlight._engine.names.absent_devices import OutOfMemoryError as OutOfMemoryError

@@ -31,6 +31,7 @@ from rushlight.cuda import (
     reset_peak_host_memory_stats as reset_peak_host_memory_stats,
     reset_peak_memory_stats as reset_peak_memory_stats,
     set_per_process_memory_fraction as set_per_process_memory_fraction,
+    use_mem_pool as use_mem_pool,
 )
 
 _names = _functions("cuda.memory")

@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """torch.cuda.memory: what torch.cuda says about memory, and records of it."""
 
-from rushlight._engine.devices.cuda.api import MemPool as MemPool
+from rushlight._engine.devices.cuda.graphs import MemPool as MemPool
 from rushlight._engine.devices.cuda.memory_api import _allocation_traceback as _allocation_traceback
 from rushlight._engine.devices.cuda.memory_api import _dump_snapshot as _dump_snapshot
 from rushlight._engine.devices.cuda.memory_api import _record_memory_history as _record_memory_history
@@ -33,3 +33,4 @@ from rushlight._engine.devices.cuda.memory_api import reset_max_memory_cached as
 from rushlight._engine.devices.cuda.memory_api import reset_peak_host_memory_stats as reset_peak_host_memory_stats
 from rushlight._engine.devices.cuda.memory_api import reset_peak_memory_stats as reset_peak_memory_stats
 from rushlight._engine.devices.cuda.memory_api import set_per_process_memory_fraction as set_per_process_memory_fraction
+from rushlight._engine.devices.cuda.graphs import use_mem_pool as use_mem_pool

@@ -582,7 +582,7 @@ class Allocator:
                         "total_size": size,
                         "stream": first.stream.number,
                         "segment_type": first.pool.partition("_")[0],
-                        "segment_pool_id": (0, 0),
+                        "segment_pool_id": first.stream.pool.handle if first.stream.pool else (0, 0),
                         "allocated_size": sum(b["size"] for b in blocks if b["state"] == "active_allocated"),
                         "active_size": active,
                         "requested_size": sum(b["requested_size"] for b in blocks),

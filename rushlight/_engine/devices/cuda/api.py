@@ -309,18 +309,3 @@ def _unknown(name: str) -> Callable[..., Any]:
 utilization, memory_usage, temperature, power_draw, clock_rate, device_memory_used = map(
     _unknown, ("utilization", "memory_usage", "temperature", "power_draw", "clock_rate", "device_memory_used")
 )
-
-
-def _not_there(name: str, instead: str) -> Any:
-    """What PyTorch has and a simulated device has not: it refuses, and says what to use."""
-
-    def refused(*args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError(f"torch.cuda.{name} is not there on a simulated device: {instead}")
-
-    if name[0].isupper():
-        return type(name, (), {"__new__": refused, "__module__": "torch.cuda"})
-    refused.__name__ = refused.__qualname__ = name
-    return refused
-
-
-MemPool = _not_there("MemPool", "all memory is the caching allocator's")

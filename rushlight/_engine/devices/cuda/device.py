@@ -60,10 +60,13 @@ class Memory(Protocol):
 
 
 class _Current(threading.local):
-    """The stream that a thread's work goes to (None: the default one), and what notes it (prepared.py)."""
+    """The stream that a thread's work goes to (None: the default one), what notes it (prepared.py), and where
+    its memory comes from (graphs.Pool), if not from all.
+    """
 
     stream: Any = None
     recording: Any = None
+    pool: Any = None
 
 
 class Device(ABC):
@@ -252,7 +255,9 @@ class Device(ABC):
         self.alive()
         if not size:
             return None
-        stream = stream or (self.stream if self.capture is None else self.capture.pool_of(self.stream))
+        if stream is None:
+            pool = self.current.pool if self.capture is None else self.capture.pool
+            stream = self.stream if pool is None else pool.of(self.stream)
         return self.allocator.allocate(size, stream, self._exhausted)
 
     def _exhausted(self, size: int) -> OutOfMemoryError:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from rushlight._engine.core.callers import warn
 from rushlight._engine.devices.cuda import words
 from rushlight._engine.devices.cuda.api import backend
 from rushlight._engine.devices.cuda.array import DeviceArray
+from rushlight._engine.devices.cuda.memory_api import memory_snapshot
 from rushlight._engine.devices.cuda.stream_api import Stream, StreamContext
 from rushlight._engine.devices.cuda.strict import Touched
 from rushlight._engine.names.absent_devices import AcceleratorError
@@ -72,6 +73,55 @@ def graph_pool_handle() -> tuple[int, int]:
     handle = (0, next(_numbers))
     _pools[handle] = Pool(handle)
     return handle
+
+
+class MemPool:
+    """Memory of its own: what is allocated in a `use_mem_pool` block comes from it, and goes back to it.
+
+    MemPool(allocator=None, use_on_oom=False, no_split=False); RuntimeError for other than these.
+    """
+
+    _pool: Any = None
+
+    def __init__(self, allocator: Any = None, use_on_oom: bool = False, no_split: bool = False) -> None:
+        if allocator is not None or use_on_oom or no_split:
+            raise RuntimeError(
+                "torch.cuda.MemPool(): allocator, use_on_oom and no_split are not there: a pool's memory is "
+                "allocated as all is"
+            )
+        self._pool = _pools[graph_pool_handle()]
+        self._pool.users += 1
+
+    @property
+    def id(self) -> tuple[int, int]:
+        """Its name, which graphs take as `pool`, too."""
+        name: tuple[int, int] = self._pool.handle
+        return name
+
+    def use_count(self) -> int:
+        """How many use it: this object, blocks of `use_mem_pool`, and graphs."""
+        return int(self._pool.users)
+
+    def snapshot(self, include_traces: bool = True) -> list[dict[str, Any]]:
+        """Its segments and blocks, on all devices."""
+        return memory_snapshot(self.id, include_traces)
+
+    def __del__(self) -> None:
+        if self._pool is not None:
+            self._pool.users -= 1
+
+
+@contextmanager
+def use_mem_pool(pool: MemPool, device: Any = None) -> Iterator[None]:
+    """A `with` block in which this thread's memory on a device, the current one if None, is a pool's."""
+    current = backend(device).current
+    before, current.pool = current.pool, pool._pool
+    pool._pool.users += 1
+    try:
+        yield
+    finally:
+        current.pool = before
+        pool._pool.users -= 1
 
 
 class Draws:
@@ -180,10 +230,6 @@ class Capture:
         if self.device.check is not None:
             self.reads += [Touched(a) for a in uses if a.handle is not None]
             self.writes += [Touched(a) for a in writes if getattr(a, "handle", None) is not None]
-
-    def pool_of(self, stream: Any) -> PoolStream:
-        """What memory for a stream is allocated for."""
-        return self.pool.of(stream)
 
     def refused(self, what: str) -> RuntimeError:
         """The error for what waits for the device, or needs its numbers, while a graph is captured."""

@@ -100,11 +100,12 @@ def empty_cache() -> None:
 
 
 def memory_snapshot(mempool_id: Any = None, include_traces: bool = True) -> list[dict[str, Any]]:
-    """The allocator's segments and blocks, on all devices."""
+    """The allocator's segments and blocks, on all devices; mempool_id: those of a pool."""
     found = []
     for device in platform().devices():
         found += [{"device": device.index, **segment} for segment in device.allocator.snapshot()]
-    return found
+    wanted = None if mempool_id is None else tuple(mempool_id)
+    return [segment for segment in found if wanted in (None, segment["segment_pool_id"])]
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:

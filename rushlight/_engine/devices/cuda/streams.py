@@ -100,6 +100,7 @@ class Stream:
 
     # Private to a graph's memory: what is freed there is not given back.
     kept = False
+    pool: Any = None  # whose memory is allocated for it
 
     def __init__(self, device: Any, number: int, priority: int = 0) -> None:
         self.device, self.number, self.priority = device, number, priority

@@ -35,6 +35,7 @@ class Queue:
 
     # Private to a graph's memory: what is freed there is not given back.
     kept = False
+    pool: Any = None  # whose memory is allocated for it
 
     def __init__(self, device: Any, number: int | None, priority: int) -> None:
         self.device, self.priority = device, priority

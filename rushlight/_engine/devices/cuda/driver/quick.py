@@ -121,7 +121,8 @@ def make(device, slow, scope, constants):
     {names}= constants
     def run({given}):
         if (failed.value or device.error is not None or device.capture is not None or driver.dead is not None
-                or platform.forked or current.recording is not None or entered.device is not device):
+                or platform.forked or current.recording is not None or current.pool is not None
+                or entered.device is not device):
             return slow({given})
         stream = current.stream or default
         {body}

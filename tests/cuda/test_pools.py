@@ -1,0 +1,61 @@
+"""torch.cuda.MemPool: memory of its own, on both kinds of device."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+import rushlight as torch
+
+pytestmark = pytest.mark.parametrize("devices", [("simulated",), ("driver", 1)], indirect=True)
+
+
+def test_memory_comes_from_a_pool_and_goes_back_to_it(devices: None) -> None:
+    pool, outside = torch.cuda.MemPool(), torch.ones(4, device="cuda")
+    assert pool.use_count() == 1 and pool.snapshot() == []
+    with torch.cuda.use_mem_pool(pool):
+        assert pool.use_count() == 2
+        inside = torch.ones(4, device="cuda") + outside
+        for _ in range(4):  # also by functions that were written of earlier calls
+            inside = inside + outside
+    assert inside.tolist() == [6, 6, 6, 6] and pool.use_count() == 1
+    (segment,) = pool.snapshot()
+    assert segment["segment_pool_id"] == pool.id
+    assert segment["address"] <= inside.data_ptr() < segment["address"] + segment["total_size"]
+    place = inside.data_ptr()
+    del inside
+    torch.cuda.empty_cache()
+    assert len(pool.snapshot()) == 1  # the pool's as long as it is
+    assert (outside + 1).data_ptr() - segment["address"] not in range(segment["total_size"])
+    with torch.cuda.use_mem_pool(pool):
+        again = torch.ones(4, device="cuda")
+        assert segment["address"] <= again.data_ptr() <= place
+    name = pool.id
+    del again, pool
+    torch.cuda.empty_cache()
+    assert torch.cuda.memory_snapshot(name) == []
+
+
+def test_other_threads_have_memory_of_all(devices: None) -> None:
+    pool = torch.cuda.MemPool()
+    made: list[torch.Tensor] = []
+    with torch.cuda.use_mem_pool(pool):
+        thread = threading.Thread(target=lambda: made.append(torch.ones(4, device="cuda")))
+        thread.start()
+        thread.join()
+    assert made[0].tolist() == [1, 1, 1, 1] and pool.snapshot() == []
+
+
+def test_a_graph_takes_a_pool(devices: None) -> None:
+    pool, graph, x = torch.cuda.MemPool(), torch.cuda.CUDAGraph(), torch.ones(4, device="cuda")
+    x + 1
+    with torch.cuda.graph(graph, pool=pool.id):
+        y = x + 1
+    graph.replay()
+    assert y.tolist() == [2, 2, 2, 2] and pool.use_count() == 2 and len(pool.snapshot()) == 1
+
+
+def test_what_pools_do_not_have(devices: None) -> None:
+    with pytest.raises(RuntimeError, match="use_on_oom"):
+        torch.cuda.MemPool(use_on_oom=True)
