@@ -52,6 +52,8 @@ def __getattr__(name: str) -> Any:
 
 # Single names of torch._C: where they are kept, and as what.
 _HOMES = {
+    "_dispatch_has_kernel_for_dispatch_key": ("library", "_has_kernel"),
+    "_AutoDispatchBelowAutograd": ("library.below", "AutoDispatchBelowAutograd"),
     "PyTorchFileReader": ("serialization", "PyTorchFileReader"),
     "PyTorchFileWriter": ("serialization", "PyTorchFileWriter"),
     "_MobileOptimizerType": ("utils.mobile_optimizer", "MobileOptimizerType"),

@@ -61,6 +61,8 @@ from rushlight.ao.quantized_tensors import _choose_qparams_per_tensor as _choose
 from rushlight.sparse.unchecked import _convert_indices_from_coo_to_csr as _convert_indices_from_coo_to_csr
 from rushlight.sparse.unchecked import _convert_indices_from_csr_to_coo as _convert_indices_from_csr_to_coo
 from rushlight.toplevel.functions import _convolution as _convolution
+from rushlight import _custom_op as _custom_op
+from rushlight import _custom_ops as _custom_ops
 from rushlight import _decomp as _decomp
 from rushlight.distributions.families.implicit import _dirichlet_grad as _dirichlet_grad
 from rushlight._dynamo.api import _disable_dynamo as _disable_dynamo
@@ -78,6 +80,7 @@ from rushlight.toplevel.functions import _int_mm as _int_mm
 from rushlight.toplevel.functions import _is_all_true as _is_all_true
 from rushlight.toplevel.functions import _is_any_true as _is_any_true
 from rushlight import _jit_internal as _jit_internal
+from rushlight import _library as _library
 from rushlight.toplevel.functions import _log_softmax as _log_softmax
 from rushlight import _logging as _logging
 from rushlight.ao.quantized_tensors import _make_per_channel_quantized_tensor as _make_per_channel_quantized_tensor

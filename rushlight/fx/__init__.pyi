@@ -35,5 +35,5 @@ from rushlight.fx.subgraph_rewriter import replace_pattern as replace_pattern
 from rushlight.fx import subgraph_rewriter as subgraph_rewriter
 from rushlight.fx.tracer import symbolic_trace as symbolic_trace
 from rushlight.fx import traceback as traceback
-from rushlight.fx.tracer import wrap as wrap
+from rushlight.fx.wrapping import wrap as wrap
 def __dir__() -> list[str]: ...

@@ -23,7 +23,8 @@ from rushlight._engine.core.recording import TAPE, opaque
 from rushlight._engine.dispatch.interpreters import BELOW, MODES, STACK
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight.autograd import Function
-from rushlight.export.overloads import fits, overloads
+from rushlight.export.overloads import fits, overloads, recorded
+from rushlight.library.below import LEVEL
 from rushlight.library.inferring import infer_schema as infer_schema
 from rushlight.ops import NAMESPACES
 from rushlight.ops._schemas import Schema, parsed
@@ -200,6 +201,8 @@ class CustomOpDef:
 
     def _run(self, tree: Any, given: Any, leaves: Any) -> Any:
         autograd = self._kernels.get("AutogradCPU", self._kernels.get("Autograd"))
+        if LEVEL.depth:
+            return self._compute(leaves, *given(*tree.unflatten(leaves)))
         if autograd is None and (self._opaque or self._backward or self._vmap):
             return _Call.apply(self, tree, given, *leaves)
         args, named = given(*tree.unflatten(leaves))
@@ -404,7 +407,7 @@ def get_ctx() -> Any:
 
 
 def _op(op: Any) -> CustomOpDef:
-    found = _entry(op) if isinstance(op, str) else op
+    found = _entry(op) if isinstance(op, str) else getattr(op, "of", op)
     if not isinstance(found, CustomOpDef) or found._signature is None:
         raise RuntimeError(
             f"operator {op} does not exist: expected what torch.library.custom_op or define made, or its name"
@@ -413,8 +416,16 @@ def _op(op: Any) -> CustomOpDef:
 
 
 def _registrar(name: str) -> Callable[..., Any]:
-    def register(op: Any, *given: Any, lib: Any = None, **options: Any) -> Any:
-        return getattr(_op(op), name)(*given, **options)
+    def register(
+        op: Any,
+        *given: Any,
+        lib: Any = None,
+        _stacklevel: int = 1,
+        allow_override: bool = False,
+        **options: Any,
+    ) -> Any:
+        said = [options.pop("func")] if "func" in options else []
+        return getattr(_op(op), name)(*given, *said, **options)
 
     register.__name__ = register.__qualname__ = name
     register.__doc__ = f"CustomOpDef.{name} of an op or its name."
@@ -608,6 +619,15 @@ def _impl_in(lib: Library, name: str, dispatch_key: str = "") -> Callable[..., A
         return fn
 
     return register
+
+
+def _has_kernel(name: str, key: Any) -> bool:
+    """Whether an op ("namespace::name.overload") has a function for a dispatch key, and no other."""
+    space, _, own = name.partition("::")
+    if space == "aten":
+        own, _, overload = own.partition(".")
+        return bool(recorded(own)[overload or "default"].has_kernel_for_dispatch_key(key))
+    return str(key).rpartition(".")[2] in _op(name)._kernels
 
 
 def get_kernel(op: Any, dispatch_key: Any) -> Any:

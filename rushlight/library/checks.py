@@ -37,29 +37,31 @@ def _tensors(tree: Any) -> list[torch.Tensor]:
     return [x for x in flatten(tree)[0] if isinstance(x, torch.Tensor)]
 
 
-def _mutable(op: Any, args: Any, kwargs: Any) -> list[torch.Tensor]:
-    """The tensors that the op says it writes to."""
+def _named(op: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+    """The arguments by their names."""
+    schema = getattr(op, "_schema", None)
+    names = [p.name for p in schema.arguments] if schema else list(op._signature.parameters)
+    return {**dict(zip(names, args, strict=False)), **kwargs}
+
+
+def _written(op: Any) -> set[str]:
+    """The names of arguments that the op says it writes to; "unknown" stands for all."""
     schema, written = getattr(op, "_schema", None), set(getattr(op, "_mutates", ()))
-    if "unknown" in written:
-        return _tensors((args, kwargs))
-    if schema:
-        names = [p.name for p in schema.arguments]
-        written |= set(re.findall(r"\(\w+!\)\S* (\w+)", str(schema)))
-    else:
-        names = list(op._signature.parameters)
-    named = {**dict(zip(names, args, strict=False)), **kwargs}
-    return _tensors([value for name, value in named.items() if name in written])
+    return written | set(re.findall(r"\(\w+!\)\S* (\w+)", str(schema))) if schema else written
 
 
 def _schema(op: Any, args: Any, kwargs: Any, **tolerance: Any) -> None:
     """Only what may be written to is written to, and results are tensors of their own."""
-    given = _tensors((args, kwargs))
-    before = [x.detach().clone() for x in given]
-    allowed = {id(x) for x in _mutable(op, args, kwargs)}
+    given, written = _tensors((args, kwargs)), _written(op)
+    before = {
+        name: [(x, x.detach().clone()) for x in _tensors(value)]
+        for name, value in _named(op, args, kwargs).items()
+        if name not in written and "unknown" not in written
+    }
     found = op(*args, **kwargs)
-    for old, x in zip(before, given, strict=True):
-        if id(x) not in allowed and not torch.allclose(old, x.detach(), equal_nan=True):
-            raise RuntimeError(f"An argument of {op} is not defined as mutable but was mutated")
+    for name, several in before.items():
+        if not all(torch.allclose(old, x.detach(), equal_nan=True) for x, old in several):
+            raise RuntimeError(f"Argument {name} is not defined as mutable but was mutated")
     if not hasattr(op, "_signature"):
         return  # an op of PyTorch's own may be a view
     memory = {x.untyped_storage().data_ptr() for x in given if x.numel()}
@@ -164,8 +166,8 @@ def opcheck(
     op = getattr(op, "_opoverload", op)
     if not hasattr(op, "_signature") and not hasattr(op, "_schema"):
         raise ValueError(
-            "opcheck(op, ...): op must be an op of torch.library.custom_op or define, or of torch.ops, "
-            f"got {type(op)}"
+            "opcheck(op, ...): op must be instance of torch._ops.OpOverload, e.g. torch.ops.aten.sin.default,"
+            f" got {type(op)}"
         )
     found: dict[str, Any] = {}
     for name in names:

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from importlib.machinery import PathFinder
+from types import ModuleType
 
 NAMESPACES: dict[str, object] = {}  # torch.ops.NAME of the ops that programs add: rushlight.library
 loaded_libraries: set[str] = set()  # there are none: see load_library
@@ -46,3 +48,14 @@ class _Empty:
         if name in ("__origin__", "__self__"):  # PyTorch's words for what its own tools ask for
             raise AttributeError(f"Invalid attribute '{name}' for '_OpNamespace' '{self.__dict__['_name']}'")
         raise AttributeError(f"'_OpNamespace' '{self.__dict__['_name']}' object has no attribute '{name}'")
+
+
+class _Ops(ModuleType):
+    """This module: `del torch.ops.NAME` forgets what is remembered of a namespace, not its ops."""
+
+    def __delattr__(self, name: str) -> None:
+        if name in vars(self):
+            super().__delattr__(name)
+
+
+sys.modules[__name__].__class__ = _Ops
