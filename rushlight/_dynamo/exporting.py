@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from rushlight import Tensor
 from rushlight.nn import Module
+from rushlight.utils._pytree import tree_map
 
 
 class ExportResult(NamedTuple):
@@ -23,11 +26,20 @@ class _Called(Module):
         owner = getattr(f, "__self__", None)
         if isinstance(owner, Module):
             self.owner = owner
-        self._function = f
+        # So that its parameters are the program's.
+        self.__dict__["forward"] = f
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The function's call."""
-        return self._function(*args, **kwargs)
+
+def _all_free(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """dynamic_shapes for a call in which each size may be another."""
+    given = inspect.signature(module.forward).bind(*args, **kwargs).arguments
+    from rushlight.export import Dim  # it imports this package's exceptions
+
+    free: Any = Dim.AUTO
+    found: dict[str, Any] = tree_map(
+        lambda t: dict.fromkeys(range(t.ndim), free) if isinstance(t, Tensor) else None, dict(given)
+    )
+    return found
 
 
 def export(f: Callable[..., Any], *extra_args: Any, **options: Any) -> Any:
@@ -35,16 +47,29 @@ def export(f: Callable[..., Any], *extra_args: Any, **options: Any) -> Any:
 
     options: PyTorch's keywords (`aten_graph`, `tracing_mode`, `dynamic_shapes`, `same_signature`, ...). Of
     these `dynamic_shapes` is handed on to torch.export; the graph is of aten's ops in any case. The older
-    spelling export(f, *args) works too. Errors: those of torch.export.
+    spelling export(f, *args) works too. Without
+    dynamic_shapes all sizes are free that make no difference, but with assume_static_by_default=True.
+    Errors: those of torch.export; ConstraintViolationError (of torch.fx.experimental.symbolic_shapes) where
+    sizes contradict `dynamic_shapes`.
     """
     shapes = options.pop("dynamic_shapes", None)
     named = {name: value for name, value in options.items() if name not in _OPTIONS}
 
     def run(*args: Any, **kwargs: Any) -> ExportResult:
-        from rushlight.export import export as exported  # it imports this package's exceptions
+        # It imports this package's exceptions.
+        from rushlight.export import export as exported
+        from rushlight.export.errors import ConstraintViolationError, UserError, UserErrorType
 
         module = f if isinstance(f, Module) else _Called(f)
-        program = exported(module, args, kwargs, dynamic_shapes=shapes, strict=False)
+        said = shapes
+        if said is None and not options.get("assume_static_by_default"):
+            said = _all_free(module, args, kwargs)
+        try:
+            program = exported(module, args, kwargs, dynamic_shapes=said, strict=False)
+        except UserError as error:
+            if error.error_type is not UserErrorType.CONSTRAINT_VIOLATION:
+                raise
+            raise ConstraintViolationError(str(error)) from None
         return ExportResult(program.module(), set())
 
     return run(*extra_args, **named) if extra_args or named else run

@@ -17,7 +17,7 @@ from rushlight._engine.core.layout import contiguous_strides
 from rushlight._engine.core.pytree import Tree, flatten, tree_map
 from rushlight.export._draft_export import DraftExportReport, FailureReport, FailureType, log
 from rushlight.export.core import core
-from rushlight.export.errors import GuardOnDataDependentSymNode, UserError
+from rushlight.export.errors import GuardOnDataDependentSymNode, UserError, UserErrorType
 from rushlight.export.functional import without_writes, writes
 from rushlight.export.listener import Listener, Value, identifier, listening, resized
 from rushlight.export.narrowing import constraints_violated, narrowed, related_as, relations, within_given
@@ -215,7 +215,7 @@ class _Call:
                     return found
                 free = [s for s in self.symbols if not isinstance(s.given, Dim) and s.given.kind == "AUTO"]
                 if not free and self.failures is None:
-                    raise UserError(self.violated(error)) from error
+                    raise UserError(UserErrorType.CONSTRAINT_VIOLATION, self.violated(error)) from error
                 if not free:
                     free, names = self.symbols, [s.name for s in self.symbols]
                     told = {"expr": str(error), "dims": names}
@@ -297,7 +297,7 @@ class _Call:
     def refused(self, why: str) -> None:
         """UserError where sizes cannot be what their Dims say; a draft tells it, and goes on."""
         if self.failures is None:
-            raise UserError(why)
+            raise UserError(UserErrorType.CONSTRAINT_VIOLATION, why)
         names = [s.name for s in self.symbols]
         self.failures.append(FailureReport(FailureType.GUARD_ADDED, {"expr": why, "dims": names}))
 
