@@ -18,6 +18,8 @@ from rushlight._dynamo.eval_frame import OptimizedModule
 from rushlight._dynamo.registry import list_backends as list_backends, named, resolve
 from rushlight._dynamo.stances import chosen, is_usual
 from rushlight._engine.core.recording import TAPE, escape
+from rushlight._engine.core.pytree import tree_map
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.compiled import Compiled
 from rushlight._engine.trace.eager_backends import Eager
 from rushlight._functorch import config
@@ -278,8 +280,23 @@ def allow_in_graph(fn: Any) -> Any:
 
 
 def assume_constant_result(fn: Any) -> Any:
-    """The function itself: it is called each time."""
-    return fn
+    """A function whose results an exported program keeps, as values that the call gave; compiled functions
+    call it each time.
+    """
+
+    @functools.wraps(fn)
+    def known(*args: Any, **kwargs: Any) -> Any:
+        tape: Any = next((tape for tape in TAPE if hasattr(tape, "exports")), None)
+        if tape is None:
+            return fn(*args, **kwargs)
+        with tape.to.paused():
+            return tree_map(_copied, fn(*args, **kwargs))
+
+    return known
+
+
+def _copied(value: Any) -> Any:
+    return value.detach().clone() if isinstance(value, Tensor) else value
 
 
 def _disable_dynamo(fn: Any = None, recursive: bool = True) -> Any:

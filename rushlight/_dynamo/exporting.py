@@ -31,13 +31,14 @@ class _Called(Module):
 
 
 def _all_free(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """dynamic_shapes for a call in which each size may be another."""
+    """dynamic_shapes for a call in which each size but 0 and 1 may be another."""
     given = inspect.signature(module.forward).bind(*args, **kwargs).arguments
     from rushlight.export import Dim  # it imports this package's exceptions
 
     free: Any = Dim.AUTO
     found: dict[str, Any] = tree_map(
-        lambda t: dict.fromkeys(range(t.ndim), free) if isinstance(t, Tensor) else None, dict(given)
+        lambda t: {d: free for d, n in enumerate(t.shape) if n > 1} if isinstance(t, Tensor) else None,
+        dict(given),
     )
     return found
 

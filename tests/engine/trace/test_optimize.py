@@ -9,6 +9,7 @@ from rushlight import _dynamo as dynamo
 from rushlight._dynamo import registry
 from rushlight._dynamo.testing import CompileCounter, CompileCounterWithBackend, EagerAndRecordGraphs
 from rushlight._dynamo.utils import clone_inputs, same
+from rushlight.fx.experimental.symbolic_shapes import ConstraintViolationError
 
 
 def f(x):
@@ -192,6 +193,15 @@ def test_same():
     assert copies["n"] == 3
 
 
+def test_objects_of_a_programs_own_are_the_same_if_their_attributes_are():
+    class Pair:
+        def __init__(self, *both):
+            self.both = both
+
+    assert same(Pair(torch.ones(2), 1), Pair(torch.ones(2), 1))
+    assert not same(Pair(torch.ones(2), 1), Pair(torch.zeros(2), 1))
+
+
 @pytest.mark.parametrize("backend", ["inductor", "eager", lambda gm, inputs: gm.forward])
 def test_is_compiling_at_every_call(backend):
     @torch._dynamo.disable
@@ -228,3 +238,32 @@ def test_limits_can_be_lifted_for_a_while():
     with torch._dynamo.utils.disable_cache_limit():
         assert torch._dynamo.config.recompile_limit > before
     assert torch._dynamo.config.recompile_limit == before
+
+
+def test_export_has_the_functions_parameters_and_free_sizes():
+    def scaled(first, pair, *more):
+        return first * first.shape[0] + pair[0] * more[0]
+
+    x = torch.ones(3)
+    module, guards = dynamo.export(scaled)(x, (x, x), x)
+    assert [n.target for n in module.graph.nodes if n.op == "placeholder"][0] == "first"
+    y = torch.ones(4)
+    assert (module(y, (y, y), y).tolist(), guards) == ([5.0] * 4, set())
+    shapes = ({0: torch.export.Dim("size")},)
+    with pytest.raises(ConstraintViolationError):
+        dynamo.export(lambda x: x.sin() if x.shape[0] == 3 else x.cos(), dynamic_shapes=shapes)(x)
+
+
+def test_what_is_assumed_constant_is_kept_by_an_export():
+    @dynamo.assume_constant_result
+    def chosen(x):
+        return x if x.item() > 0 else None
+
+    def scaled(x):
+        y = torch.full((1,), 3.0)
+        known = chosen(x)
+        return y if known is None else y * known
+
+    module, _ = dynamo.export(scaled)(torch.tensor([2.0]))
+    assert scaled(torch.tensor([-1.0])).item() == 3
+    assert module(torch.tensor([-1.0])).item() == 6
