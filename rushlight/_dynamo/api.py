@@ -17,8 +17,8 @@ from rushlight import _logging as _logging
 from rushlight._dynamo.eval_frame import OptimizedModule
 from rushlight._dynamo.registry import list_backends as list_backends, named, resolve
 from rushlight._dynamo.stances import chosen, is_usual
-from rushlight._engine.core.recording import TAPE, escape
 from rushlight._engine.core.pytree import tree_map
+from rushlight._engine.core.recording import TAPE, escape
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.compiled import Compiled
 from rushlight._engine.trace.eager_backends import Eager

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from rushlight import Tensor
+from rushlight._engine.core.pytree import tree_map
 from rushlight.nn import Module
-from rushlight.utils._pytree import tree_map
 
 
 class ExportResult(NamedTuple):

@@ -53,7 +53,8 @@ def same(
         return ref == res or abs(ref - res) <= tol * max(abs(float(ref)), 1.0) or (ref != ref and res != res)
     if type(ref) is not type(res):
         return False
-    if type(ref).__eq__ is object.__eq__ and hasattr(ref, "__dict__"):  # of a program's own class
+    plain: Any = object.__eq__
+    if type(ref).__eq__ is plain and hasattr(ref, "__dict__"):  # of a program's own class
         return same(vars(ref), vars(res), tol=tol, equal_nan=equal_nan)
     return bool(ref == res)
 
