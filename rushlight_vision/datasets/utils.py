@@ -79,7 +79,7 @@ def check_integrity(fpath: Any, md5: str | None = None) -> bool:
 # --- downloads ----------------------------------------------------------------------------------
 
 
-def _drive_id(url: str) -> str | None:
+def _get_google_drive_file_id(url: str) -> str | None:
     """The number of a file at Google Drive that an address names."""
     parts = urlparse(url)
     found = (
@@ -100,7 +100,7 @@ def download_url(
     path = os.fspath(os.path.join(os.path.expanduser(root), filename or os.path.basename(url)))
     if check_integrity(path, md5):
         return
-    number = _drive_id(url)
+    number = _get_google_drive_file_id(url)
     if number is not None:
         download_file_from_google_drive(number, root, filename or os.path.basename(url), md5)
         return
@@ -168,11 +168,11 @@ def fetch(source: Source, root: Any) -> None:
 
 # --- archives -----------------------------------------------------------------------------------
 
-_OPENERS: dict[str, Any] = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
+_COMPRESSED_FILE_OPENERS: dict[str, Any] = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
 _SHORT = {".tbz": (".tar", ".bz2"), ".tbz2": (".tar", ".bz2"), ".tgz": (".tar", ".gz")}
 
 
-def _kind(path: Any) -> tuple[str, str | None, str | None]:
+def _detect_file_type(path: Any) -> tuple[str, str | None, str | None]:
     """(the ending, the kind of archive, the kind of compression) that a file's name says."""
     endings = Path(path).suffixes
     if not endings:
@@ -184,8 +184,8 @@ def _kind(path: Any) -> tuple[str, str | None, str | None]:
         return (last, *_SHORT[last])
     if last in (".tar", ".zip"):
         return last, last, None
-    if last not in _OPENERS:
-        known = sorted({*_SHORT, *_OPENERS, ".tar", ".zip"})
+    if last not in _COMPRESSED_FILE_OPENERS:
+        known = sorted({*_SHORT, *_COMPRESSED_FILE_OPENERS, ".tar", ".zip"})
         raise RuntimeError(f"Unknown compression or archive type: '{last}'.\nKnown suffixes are: '{known}'.")
     inner = endings[-2] if len(endings) > 1 and endings[-2] in (".tar", ".zip") else None
     return (inner or "") + last, inner, last
@@ -193,12 +193,12 @@ def _kind(path: Any) -> tuple[str, str | None, str | None]:
 
 def _decompress(from_path: Any, to_path: Any = None, remove_finished: bool = False) -> Path:
     """Unpack one compressed file, by default beside it; where to."""
-    ending, inner, compression = _kind(from_path)
+    ending, inner, compression = _detect_file_type(from_path)
     if compression is None:
         raise RuntimeError(f"Couldn't detect a compression from suffix {ending}.")
     source = os.fspath(from_path)
     target = os.fspath(to_path or source.replace(ending, inner or ""))
-    with _OPENERS[compression](source, "rb") as packed, open(f"{target}.part", "wb") as file:
+    with _COMPRESSED_FILE_OPENERS[compression](source, "rb") as packed, open(f"{target}.part", "wb") as file:
         shutil.copyfileobj(packed, file)
     os.replace(f"{target}.part", target)
     if remove_finished:
@@ -213,7 +213,7 @@ def extract_archive(from_path: Any, to_path: Any = None, remove_finished: bool =
     """
     source = os.fspath(from_path)
     folder = os.fspath(os.path.dirname(source) if to_path is None else to_path)
-    ending, inner, compression = _kind(source)
+    ending, inner, compression = _detect_file_type(source)
     if inner is None:
         target = os.path.join(folder, os.path.basename(source).replace(ending, ""))
         found = _decompress(source, target, remove_finished)

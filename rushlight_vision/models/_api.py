@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import fnmatch
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Any
 
 from rushlight_vision._packages import NamesakePackage
 from rushlight_vision.models import weights as _weights
+from rushlight_vision.models._legacy import called_as_before
 from rushlight_vision.models.weights import Weights as Weights, WeightsEnum as WeightsEnum
 
 # Where classes and builders are; the modules' own names are there, too.
@@ -142,16 +143,37 @@ def builder(
     `fixed`: arguments that its weights were trained with, by default 1000 classes.
     """
 
-    def make(*args: Any, weights: Any = None, progress: bool = True, **kwargs: Any) -> Any:
-        if "pretrained" in kwargs or args:  # the older spelling
-            weights = "DEFAULT" if kwargs.pop("pretrained", args[0] if args else False) else weights
+    def make(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> Any:
         needs = {"num_classes": 1000} if fixed is None else fixed
         return build(cls, name, weights, progress, {**config, **kwargs}, needs)
 
+    what = f"a {getattr(cls, '__name__', 'model')}; `weights` as the module says"
+    return named(make, name, what)
+
+
+def named(
+    make: Callable[..., Any],
+    name: str,
+    what: str,
+    order: Sequence[str] = ("weights", "progress"),
+    backbone: tuple[str, str] | None = None,
+) -> Callable[..., Any]:
+    """`make` as torchvision's builder of this name, which may be called as before weights had names, too.
+
+    `order`: options that may come by their place; `backbone`: a builder and its weights, which
+    `pretrained_backbone=True` means.
+    """
     make.__name__ = make.__qualname__ = name
     make.__module__ = f"torchvision.models.{HOMES[name]}"
-    make.__doc__ = f"{name}: a {getattr(cls, '__name__', 'model')}; `weights` as the module says."
-    return make
+    make.__doc__ = f"{name}: {what}."
+    older = {"weights": ("pretrained", lambda kwargs: _weights.before(name))}
+    if backbone is not None:
+        below, entry = backbone
+        older["weights_backbone"] = (
+            "pretrained_backbone",
+            lambda kwargs: _weights.of_builder(below)[entry],
+        )
+    return called_as_before(order, make, older)
 
 
 def get_model_builder(name: str) -> Callable[..., Any]:

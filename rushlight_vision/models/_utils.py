@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 from rushlight import Tensor, nn
-from rushlight._engine.core.callers import warn
+from rushlight_vision.models._legacy import (
+    handle_legacy_interface as handle_legacy_interface,
+    sequence_to_str as sequence_to_str,
+)
 
 
 class IntermediateLayerGetter(nn.ModuleDict):
@@ -53,36 +54,6 @@ def _ovewrite_value_param(param: str, actual: Any, expected: Any) -> Any:
     if actual is not None and actual != expected:
         raise ValueError(f"The parameter '{param}' expected value {expected} but got {actual} instead.")
     return expected
-
-
-def handle_legacy_interface(**weights: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator of builders that were called with `pretrained=`: NAME=(older name, default or its maker).
-
-    The older name warns, and means the default weights, or None, of the newer.
-    """
-
-    def decorate(builder: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(builder)
-        def build(*args: Any, **kwargs: Any) -> Any:
-            given = list(args)
-            for name, (older, default) in weights.items():
-                if given and name not in kwargs:
-                    kwargs[name] = given.pop(0)
-                value = kwargs.get(name)
-                if older in kwargs:
-                    warn(
-                        f"The parameter '{older}' is deprecated since 0.13 and may be removed in the future, "
-                        f"please use '{name}' instead."
-                    )
-                    value = kwargs.pop(older)
-                if isinstance(value, bool):
-                    chosen = default(kwargs) if callable(default) and not hasattr(default, "url") else default
-                    kwargs[name] = chosen if value else None
-            return builder(*given, **kwargs)
-
-        return build
-
-    return decorate
 
 
 def start_plainly(model: nn.Module) -> None:

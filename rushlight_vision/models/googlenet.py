@@ -10,6 +10,8 @@ import rushlight.nn.functional as F
 from rushlight import Tensor, nn
 from rushlight._engine.core.callers import warn
 from rushlight_vision.models import _api
+from rushlight_vision.models._legacy import handle_legacy_interface
+from rushlight_vision.models.weights import before
 
 GoogLeNetOutputs = namedtuple("GoogLeNetOutputs", ["logits", "aux_logits2", "aux_logits1"])
 
@@ -182,6 +184,7 @@ class GoogLeNet(nn.Module):
         return found
 
 
+@handle_legacy_interface(weights=("pretrained", lambda kwargs: before("googlenet")))
 def googlenet(*, weights: Any = None, progress: bool = True, **options: Any) -> GoogLeNet:
     """A GoogLeNet; with weights without the classifiers beside, unless aux_logits is asked for."""
     if weights is None:

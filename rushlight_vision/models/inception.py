@@ -11,7 +11,9 @@ import rushlight.nn.functional as F
 from rushlight import Tensor, nn
 from rushlight._engine.core.callers import warn
 from rushlight_vision.models import _api
+from rushlight_vision.models._legacy import handle_legacy_interface
 from rushlight_vision.models.googlenet import BasicConv2d as _BasicConv2d, renormalised
+from rushlight_vision.models.weights import before
 
 InceptionOutputs = namedtuple("InceptionOutputs", ["logits", "aux_logits"])
 _InceptionOutputs = InceptionOutputs
@@ -259,6 +261,7 @@ class Inception3(nn.Module):
         return self.eager_outputs(*self._forward(self._transform_input(x)))
 
 
+@handle_legacy_interface(weights=("pretrained", lambda kwargs: before("inception_v3")))
 def inception_v3(*, weights: Any = None, progress: bool = True, **options: Any) -> Inception3:
     """An Inception3; with weights and aux_logits=False the classifier beside is dropped after loading."""
     if weights is None:

@@ -133,7 +133,18 @@ def enum(name: str) -> Any:
     members = {row[1]: _weights(row) for row in rows}
     members["DEFAULT"] = members[next(row[1] for row in rows if row[-1] == "*")]
     make: Any = WeightsEnum  # calling an enum with members makes another
-    return make(name, members, module="torchvision.models")
+    from rushlight_vision.models._api import HOMES  # which knows the builders by these enums
+
+    home = HOMES.get(ENUMS[name])
+    return make(
+        name, members, module=f"rushlight_vision.models.{home}" if home else "rushlight_vision.models"
+    )
+
+
+def before(builder: str) -> Any:
+    """The weights that `pretrained=True` has always meant: the oldest that are no one's own; None without."""
+    found = [row[1] for row in _FILES[builder] if not row[1].endswith("LEGACY") and "SWAG" not in row[1]]
+    return enum(BUILDERS[builder])[found[0]] if found else None
 
 
 def of_builder(builder: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Number
 from typing import Any
 
 
@@ -23,6 +24,15 @@ def _setup_angle(x: Any, name: str, req_sizes: Sequence[int] = (2,)) -> list[flo
         return [-float(x), float(x)]
     _check_sequence_input(x, name, req_sizes)
     return [float(d) for d in x]
+
+
+def checked_fill(fill: Any) -> Any:
+    """What is beyond an image: a number, or one for each channel; None: 0. TypeError for others."""
+    if fill is None:
+        return 0
+    if not isinstance(fill, (Sequence, Number)):
+        raise TypeError("Fill should be either a sequence or a number.")
+    return fill
 
 
 def _setup_size(size: Any, error_msg: str) -> Any:

@@ -22,6 +22,7 @@ from rushlight_vision.transforms.options import (
     _check_sequence_input as _check_sequence_input,
     _setup_angle as _setup_angle,
     _setup_size as _setup_size,
+    checked_fill,
 )
 
 # --- several transforms -------------------------------------------------------------------------
@@ -389,7 +390,7 @@ class RandomRotation(_Image):
         self.interpolation = mode_of(interpolation)
         self.expand = expand
         self.center = center
-        self.fill = fill
+        self.fill = checked_fill(fill)
 
     @staticmethod
     def get_params(degrees: Any) -> float:
@@ -432,7 +433,7 @@ class RandomAffine(_Image):
         self.scale = scale
         self.shear = draws.degrees(shear)
         self.interpolation = mode_of(interpolation)
-        self.fill = fill
+        self.fill = checked_fill(fill)
         self.center = center
 
     @staticmethod
@@ -467,7 +468,7 @@ class RandomPerspective(_Sometimes):
         super().__init__(p)
         self.distortion_scale = distortion_scale
         self.interpolation = mode_of(interpolation)
-        self.fill = fill
+        self.fill = checked_fill(fill)
 
     @staticmethod
     def get_params(

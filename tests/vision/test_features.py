@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from copy import deepcopy
 from typing import Any
 
@@ -118,3 +119,44 @@ def test_transforms_of_samples_draw_as_those_of_images() -> None:
     assert options["value"] == "random"
     with pytest.raises(RuntimeError, match="cannot be JIT scripted"):
         v2.RandomZoomOut().__prepare_scriptable__()
+
+
+@pytest.mark.filterwarnings("ignore:(Arguments other than|Using .weights.)")
+def test_models_are_built_as_before_weights_had_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`pretrained=True` means the first weights that a model had, not the best; options come by their place."""
+    asked = []
+
+    def fetched(self: Any, **options: Any) -> Any:
+        asked.append(f"{type(self).__name__}.{self.name}")
+        raise RuntimeError("no network")
+
+    monkeypatch.setattr(models.WeightsEnum, "get_state_dict", fetched)
+    with pytest.warns(UserWarning, match="'pretrained' is deprecated since 0.13"):
+        models.mobilenet_v2(pretrained=False, num_classes=2)
+    with pytest.warns(UserWarning, match="equivalent to passing `weights=None`"):
+        assert models.mobilenet_v2(False).training
+    for build in (models.resnet50, models.inception_v3, models.segmentation.fcn_resnet50):
+        with pytest.raises(RuntimeError, match="no network"), pytest.warns(UserWarning):
+            build(pretrained=True)
+    with pytest.raises(RuntimeError, match="no network"), pytest.warns(UserWarning):
+        models.detection.fasterrcnn_resnet50_fpn(pretrained=False, pretrained_backbone=True, num_classes=2)
+    assert asked == [
+        "ResNet50_Weights.IMAGENET1K_V1",
+        "Inception_V3_Weights.IMAGENET1K_V1",
+        "FCN_ResNet50_Weights.COCO_WITH_VOC_LABELS_V1",
+        "ResNet50_Weights.IMAGENET1K_V1",
+    ]
+    with (
+        pytest.raises(ValueError, match="No weights available for model vit_h_14"),
+        pytest.warns(UserWarning),
+    ):
+        models.vit_h_14(pretrained=True)
+
+
+def test_entries_of_weights_survive_pickles() -> None:
+    """They are found in the modules of their models."""
+    for entry in (
+        models.ResNet18_Weights.DEFAULT,
+        models.detection.RetinaNet_ResNet50_FPN_V2_Weights.DEFAULT,
+    ):
+        assert pickle.loads(pickle.dumps(entry)) is entry

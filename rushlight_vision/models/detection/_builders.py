@@ -85,7 +85,6 @@ def detector(
                 overwrite_eps(model, eps[chosen.name])
         return model
 
-    build.__name__ = build.__qualname__ = name
-    build.__module__ = f"torchvision.models.{_api.HOMES[name]}"
-    build.__doc__ = f"{name}: a detector; `weights` and `weights_backbone` as the module says."
-    return build
+    what = "a detector; `weights` and `weights_backbone` as the module says"
+    order = ("weights", "progress", "num_classes", "weights_backbone", "trainable_backbone_layers")
+    return _api.named(build, name, what, order, (backbone, default))

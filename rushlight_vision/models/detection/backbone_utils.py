@@ -8,7 +8,9 @@ from typing import Any
 from rushlight import Tensor, nn
 from rushlight._engine.core.callers import warn
 from rushlight_vision.models import _api, mobilenetv2, mobilenetv3, resnet
+from rushlight_vision.models._legacy import handle_legacy_interface
 from rushlight_vision.models._utils import IntermediateLayerGetter
+from rushlight_vision.models.weights import before
 from rushlight_vision.ops import misc as misc_nn_ops
 from rushlight_vision.ops.feature_pyramid_network import (
     ExtraFPNBlock,
@@ -45,6 +47,7 @@ class BackboneWithFPN(nn.Module):
         return found
 
 
+@handle_legacy_interface(weights=("pretrained", lambda kwargs: before(kwargs["backbone_name"])))
 def resnet_fpn_backbone(
     *,
     backbone_name: str,
@@ -106,6 +109,7 @@ def _validate_trainable_layers(
     return count
 
 
+@handle_legacy_interface(weights=("pretrained", lambda kwargs: before(kwargs["backbone_name"])))
 def mobilenet_backbone(
     *,
     backbone_name: str,

@@ -61,5 +61,17 @@ def builder(make: Callable[..., Any], name: str, backbone: str, **fixed: Any) ->
         chosen = _api.get_model_weights(backbone).verify(weights_backbone)
         return make(chosen, 21 if num_classes is None else num_classes, **kwargs)
 
-    complete.__name__ = name
-    return _api.builder(complete, name, {"num_classes": 21, "weights_backbone": None, **fixed})
+    def build(
+        *,
+        weights: Any = None,
+        progress: bool = True,
+        weights_backbone: Any = "IMAGENET1K_V1",
+        **kwargs: Any,
+    ) -> Any:
+        below = weights_backbone if weights is None else None
+        given = {**kwargs, "weights_backbone": below}
+        return _api.build(complete, name, weights, progress, given, {"num_classes": 21, **fixed})
+
+    what = "a segmentation model; `weights` and `weights_backbone` as the module says"
+    order = ("weights", "progress", "num_classes", *fixed, "weights_backbone")
+    return _api.named(build, name, what, order, (backbone, "IMAGENET1K_V1"))
