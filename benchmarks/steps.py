@@ -26,7 +26,7 @@ def char_gpt(torch: Any, last: bool) -> Made:
     """Four layers, 128 wide, 64 tokens, 16 sequences."""
     nn, functional = torch.nn, torch.nn.functional
 
-    class Block(nn.Module):  # type: ignore[misc]
+    class Block(nn.Module):  # type: ignore[name-defined]
         def __init__(self) -> None:
             super().__init__()
             self.one, self.two = nn.LayerNorm(128), nn.LayerNorm(128)
@@ -41,7 +41,7 @@ def char_gpt(torch: Any, last: bool) -> Made:
             x = x + self.out(y.transpose(1, 2).reshape(n, t, c))
             return x + self.mlp(self.two(x))
 
-    class GPT(nn.Module):  # type: ignore[misc]
+    class GPT(nn.Module):  # type: ignore[name-defined]
         def __init__(self) -> None:
             super().__init__()
             self.tokens, self.places = nn.Embedding(65, 128), nn.Embedding(64, 128)
@@ -60,7 +60,7 @@ def resnet(torch: Any, last: bool) -> Made:
     """ResNet-18's shape on four images of 64 x 64."""
     nn = torch.nn
 
-    class Block(nn.Module):  # type: ignore[misc]
+    class Block(nn.Module):  # type: ignore[name-defined]
         def __init__(self, a: int, b: int, stride: int) -> None:
             super().__init__()
             self.one, self.two = (
@@ -95,7 +95,7 @@ def unet(torch: Any, last: bool) -> Made:
         parts = [(nn.Conv2d(c, b, 3, padding=1), nn.BatchNorm2d(b), nn.ReLU(inplace=True)) for c in (a, b)]
         return nn.Sequential(*parts[0], *parts[1])
 
-    class UNet(nn.Module):  # type: ignore[misc]
+    class UNet(nn.Module):  # type: ignore[name-defined]
         def __init__(self) -> None:
             super().__init__()
             self.d1, self.d2, self.d3 = double(3, 16), double(16, 32), double(32, 64)
@@ -120,7 +120,7 @@ def lstm(torch: Any, last: bool) -> Made:
     """Two layers of 128 on 16 sequences of 32."""
     nn = torch.nn
 
-    class Tagger(nn.Module):  # type: ignore[misc]
+    class Tagger(nn.Module):  # type: ignore[name-defined]
         def __init__(self) -> None:
             super().__init__()
             self.lstm, self.head = nn.LSTM(64, 128, 2, batch_first=True), nn.Linear(128, 10)

@@ -275,3 +275,19 @@ def test_complex_quotients_of_one():
     for found in (z.reciprocal(), z**-1):
         assert str(found.tolist()) == "[(-0.5-0j), (inf+nanj), 0j, (-0+0j)]"
     assert str(z.rsqrt()[0].item()) == "(-0+0.7071067690849304j)"
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+def test_gradients_of_samples_at_points(mode: str, padding: str) -> None:
+    torch.manual_seed(0)
+    image = torch.randn(2, 5, 4, 6, dtype=torch.float64)[:, :3].requires_grad_()
+    grid = (torch.rand(2, 3, 5, 2, dtype=torch.float64) * 3 - 1.5).requires_grad_()
+
+    def sample(image: torch.Tensor, grid: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.grid_sample(image, grid, mode, padding, align_corners=False)
+
+    assert torch.autograd.gradcheck(sample, (image, grid))
+    assert torch.autograd.gradgradcheck(sample, (image, grid))
+    once = [torch.autograd.grad(sample(image, grid).sin().sum(), (image, grid)) for _ in range(3)]
+    assert all(torch.equal(a, b) for later in once[1:] for a, b in zip(once[0], later, strict=True))

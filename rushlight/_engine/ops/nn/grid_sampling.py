@@ -6,14 +6,16 @@ is a weighted sum of gathered neighbours.
 
 from __future__ import annotations
 
+import itertools
 import math
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
+from rushlight._engine.core.recording import fusing
 from rushlight._engine.core.services import service
 from rushlight._engine.ops.expressions import m, symbol
 from rushlight._engine.ops.indexing.along_dim import legacy
@@ -93,6 +95,40 @@ def _cubic_taps(m: Any, x: Any, size: Any, padding: str, align: bool, a: float =
     return [(_inside(m, low + k, size, padding, align), w) for k, w in enumerate(weights, -1)]
 
 
+def _slopes(m: Any, x: Any, size: float, mode: str, padding: str, align: bool) -> list[Any]:
+    """How the weights of `_taps` change with x, which is no whole number's when mode is "nearest"."""
+    scale, x = (size - 1 if align else size) / 2, _unnormalized(x, size, align)
+    if mode == "bicubic":
+        part, a = x - m.floor(x), -0.75
+        far, near = (partial(slope, a=a) for slope in (_far_slope, _near_slope))
+        return [scale * t for t in (far(part + 1), near(part), -near(1 - part), -far(2 - part))]
+    slope = scale * _inside_slope(m, x, size, padding, align)
+    return [-slope, slope]
+
+
+def _near_slope(t: Any, a: float) -> Any:
+    return (3 * (a + 2) * t - 2 * (a + 3)) * t
+
+
+def _far_slope(t: Any, a: float) -> Any:
+    return (3 * a * t - 10 * a) * t + 8 * a
+
+
+def _inside_slope(m: Any, x: Any, size: float, padding: str, align: bool) -> Any:
+    """How `_inside` changes with x: 0 beyond the borders, -1 where it runs back."""
+    if padding == "zeros":
+        return 1.0
+    slope: Any = 1.0
+    if padding == "reflection":
+        low, span = (0.0, size - 1) if align else (-0.5, size)
+        if not span:
+            return x * 0
+        turns = m.floor(m.abs(x - low) / span)
+        slope = m.sgn(x - low) * (1 - 2 * m.fmod(turns, 2.0))
+        x = _reflected(m, x, size, align)
+    return m.where((x > 0) & (x < size - 1), slope, 0.0)
+
+
 # --- values ---------------------------------------------------------------------------------------
 
 
@@ -169,7 +205,7 @@ def _check(input: Array, grid: Array, mode: str) -> None:
         )
 
 
-@composite(where=("aten",), planned=True)
+@composite(where=("aten",), node="grid_sampler_2d", planned=True)
 def _grid_sample(input, grid, mode: str, padding: str, align: bool):
     """grid_sample."""
     return _sampled(input, grid, mode, padding, align)
@@ -180,12 +216,13 @@ def _grid_sample(input, grid, mode: str, padding: str, align: bool):
 def _grid_sample_kernel(input: Array, grid: Array, *how: Any) -> Any:
     _check(input, grid, how[0])
     sizes, of, points = input.shape[2:], input.dtype, math.prod(grid.shape[1:-1])
-    fits = service("suits the team")(input, grid) and input.flags.c_contiguous and 0 < input.size < 1 << 31
-    if not fits or 1 in sizes or not grid.size:
+    fits = service("suits the team")(input, grid) and 0 < input.size < 1 << 31
+    if not fits or 1 in sizes or not grid.size or not input[0, 0].flags.c_contiguous:
         return NotImplemented
     kernel, lead = _kernel(of.name, len(sizes), *how), input.shape[:2]
     kernel.compile_now()
-    offsets = np.arange(math.prod(lead)).reshape(*lead, *[1] * len(sizes)) * (math.prod(sizes) * of.itemsize)
+    places = (np.arange(n) * step for n, step in zip(lead, input.strides, strict=False))
+    offsets = np.add.outer(*places).reshape(*lead, *[1] * len(sizes))
     given, address = [np.array(n, np.int32) for n in sizes], service("address")
     large, shape = offsets.size * points >= BIG, (*lead, *grid.shape[1:-1])
     # Coordinates dim by dim, each of which the channels read again and again.
@@ -209,6 +246,82 @@ def _grid_sample_kernel(input: Array, grid: Array, *how: Any) -> Any:
         return out
 
     return sample
+
+
+@_grid_sample.gradient
+def _grid_sample_gradient(s: Any, grad: Any) -> Any:
+    how = s.mode, s.padding, s.align
+    to_input = _spread(grad, s.grid, s.shape("input")[2:], *how) if s.needs("input") else None
+    if not s.needs("grid"):
+        return to_input, None
+    return to_input, s.grid * 0 if s.mode == "nearest" else _grid_slopes(grad, s.input, s.grid, *how)
+
+
+@composite(name="_spread_samples", where=("aten",))
+def _spread(grad, grid, sizes: Ints, mode: str, padding: str, align: bool):
+    """What the elements of an image get of the gradients of samples."""
+    of = grad.dtype
+    if of.itemsize < 4:
+        grad, grid = grad.float(), grid.float()
+    grad, points = grad.flatten(2), grid.flatten(1, -2).unbind(-1)[::-1]
+    found = grad.new_zeros(*grad.shape[:2], math.prod(sizes))
+    for index, inside, weight in _reads(_Rows(), points, sizes, map(float, sizes), mode, padding, align):
+        share = ROWS["where"](inside, weight, 0.0).unsqueeze(1)
+        places = index.unsqueeze(1).expand(-1, grad.shape[1], -1).contiguous()
+        found = found.scatter_add(-1, places, grad * share)
+    return found.reshape(*grad.shape[:2], *sizes).to(of)
+
+
+@_spread.kernel
+def _spread_kernel(grad: Array, grid: Array, sizes: Any, mode: str, *how: Any) -> Any:
+    of, lead = grad.dtype, grad.shape[:2]
+    suits = mode != "bicubic" and of == grid.dtype and service("suits the team")(grad, grid)
+    if not suits or fusing() or 1 in sizes or not grid.size or not 0 < math.prod(sizes) < 1 << 31:
+        return NotImplemented
+    kernel = _spread_code(of.name, len(sizes), mode, *how)
+    kernel.compile_now()
+    turned = grid.transpose(grid.ndim - 1, *range(grid.ndim - 1)).copy()
+    points = [turned[k, :, None] for k in reversed(range(len(sizes)))]
+    parts = kernel.large(np.ascontiguousarray(grad), *points, *[np.array(n, np.int32) for n in sizes])
+    parts = [t.reshape(*lead, -1) for t in parts]
+    found = np.zeros((*lead, math.prod(sizes)), of)
+    for index, values in zip(parts[::2], parts[1::2], strict=True):
+        if not service("gather or scatter along a dim")("sum", found, 2, index, values):
+            np.add.at(found, (*np.ix_(*map(range, lead), [0])[:2], index), values)
+    return found.reshape(*lead, *sizes)
+
+
+@cache
+def _spread_code(of: str, dims: int, *how: Any) -> Any:
+    """For each tap the places of the elements that points read, and the gradients times the weights."""
+    points, sizes = ([symbol(f"{what}{i}") for i in range(dims)] for what in "xn")
+    outputs: list[Any] = []
+    for index, inside, weight in _reads(m, points, sizes, [m.cast(n, arg=of) for n in sizes], *how):
+        outputs += [m.cast(index, arg="int64"), symbol("grad") * m.where(inside, weight, 0.0)]
+    inputs = [("grad", of), *[(x.arg, of) for x in points], *[(n.arg, "int32") for n in sizes]]
+    return service("pointwise kernel")(tuple(outputs), tuple(inputs), ("int64", of) * (len(outputs) // 2))
+
+
+@composite(name="_grid_slopes", where=("aten",))
+def _grid_slopes(grad, input, grid, mode: str, padding: str, align: bool):
+    """The gradients of the points: of each, its channels' gradients times how samples change along a dim."""
+    of, sizes, shape = grid.dtype, input.shape[2:], grid.shape
+    if of.itemsize < 4:
+        grad, input, grid = grad.float(), input.float(), grid.float()
+    grad, flat, how = grad.flatten(2), input.flatten(2), (mode, padding, align)
+    points, rows = grid.flatten(1, -2).unbind(-1)[::-1], _Rows()
+    taps = [_taps(rows, x, float(n), *how) for x, n in zip(points, sizes, strict=True)]
+    slopes = [_slopes(rows, x, float(n), *how) for x, n in zip(points, sizes, strict=True)]
+    totals: list[Any] = [0] * len(sizes)
+    choices = itertools.product(*[range(len(t)) for t in taps])
+    reads = _reads(rows, points, sizes, map(float, sizes), *how)
+    for choice, (index, inside, _) in zip(choices, reads, strict=True):
+        values = flat.gather(-1, index.unsqueeze(1).expand(-1, flat.shape[1], -1).contiguous())
+        along = ROWS["where"](inside, (grad * values).sum(1), 0.0)
+        for d, total in enumerate(totals):
+            factors = [(slopes if e == d else taps)[e][k] for e, k in enumerate(choice)]
+            totals[d] = total + along * math.prod([f if e == d else f[1] for e, f in enumerate(factors)])
+    return ROWS["stack"](totals[::-1], -1).reshape(shape).to(of)
 
 
 @cache
