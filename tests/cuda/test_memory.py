@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import rushlight as torch
+from rushlight._engine.core.accelerator import platform
 from rushlight._engine.devices.cuda.allocator import Allocator
 
 MIB = 1 << 20
@@ -216,3 +217,26 @@ def test_frees_that_wait_change_nothing(seed: int) -> None:
             two.figure("segment")  # which frees it at once
         if step % 97 == 0:
             assert one.statistics() == two.statistics()
+
+
+@pytest.mark.parametrize("devices", [("simulated",), ("driver", 1)], indirect=True)
+def test_what_nobody_has_written_is_the_same_where_that_is_asked_for(devices: None) -> None:
+    torch.use_deterministic_algorithms(True)
+    try:
+        for of in (torch.int8, torch.int64, torch.bool, torch.uint8, torch.float32, torch.bfloat16):
+            here, there = (torch.empty(3, dtype=of, device=where) for where in ("cpu", "cuda"))
+            torch.testing.assert_close(there.cpu(), here, equal_nan=True)
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+def test_a_late_lack_of_memory_kills_no_context() -> None:
+    device: Any = platform().device(0)
+
+    def work() -> None:
+        raise torch.OutOfMemoryError("no more")
+
+    device._submit(work, "work")
+    with pytest.raises(torch.OutOfMemoryError, match="no more"):
+        torch.cuda.synchronize()
+    assert torch.ones(2, device="cuda").sum().item() == 2

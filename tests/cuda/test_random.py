@@ -182,3 +182,16 @@ def test_marks_for_profilers_are_taken() -> None:
         torch.cuda.nvtx.mark("x")
     assert torch.cuda.nvtx.range_push("a") == torch.cuda.nvtx.range_pop() == -2
     torch.cuda.nvtx.range_end(torch.cuda.nvtx.range_start("b"))
+
+
+_WRONG = {"exponential_": (-0.5,), "cauchy_": (0.0, -1.0), "log_normal_": (0.0, 0.0), "geometric_": (2.0,)}
+
+
+@pytest.mark.parametrize("name", _WRONG)
+def test_parameters_are_those_of_the_host(name: str) -> None:
+    told = []
+    for where in ("cpu", "cuda"):
+        with pytest.raises(RuntimeError, match=f"{name} expects") as error:
+            getattr(torch.empty(1, device=where), name)(*_WRONG[name])
+        told.append(str(error.value))
+    assert told[0] == told[1]

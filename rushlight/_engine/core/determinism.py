@@ -51,7 +51,14 @@ _SETTINGS = {
 
 def fill_unwritten(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The array: where the switch is on, filled with nan, or the largest integer, or True."""
-    if Determinism.level and Determinism.fill_uninitialized_memory:
-        kind = array.dtype.kind
-        array.fill(True if kind == "b" else np.iinfo(array.dtype).max if kind in "iu" else np.nan)
+    value = unwritten(array.dtype)
+    if value is not None:
+        array.fill(value)
     return array
+
+
+def unwritten(of: np.dtype[Any]) -> Any:
+    """What memory that nobody has written holds where the switch is on; None where it is off."""
+    if not (Determinism.level and Determinism.fill_uninitialized_memory):
+        return None
+    return True if of.kind == "b" else np.iinfo(of).max if of.kind in "iu" else np.nan

@@ -217,10 +217,25 @@ def one_normal(engine: Engine) -> float:
     return radius * math.cos(angle)
 
 
+# What each needs of its last parameter.
+_NEEDS = {
+    "log_normal_": "log_normal_ expects std > 0.0, but found std={}",
+    "cauchy_": "cauchy_ expects sigma > 0.0, but found sigma={}",
+    "exponential_": "exponential_ expects lambda > 0.0, but found lambda={}",
+    "geometric_": "geometric_ expects p to be in (0, 1), but got p={}",
+}
+
+
+def check(name: str, *parameters: float) -> None:
+    """RuntimeError for parameters that a distribution does not have, on any device."""
+    last = parameters[-1]
+    if not last > 0 or (name == "geometric_" and not last < 1):
+        raise RuntimeError(_NEEDS[name].format(last))
+
+
 def log_normal(engine: Engine, n: int, of: dtype, mean: float = 1.0, std: float = 2.0) -> Array:
     """exp of normals; RuntimeError unless std > 0."""
-    if not std > 0:
-        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
+    check("log_normal_", mean, std)
     _need(of, FLOATS, "log_normal_cpu", n)
     return convert(c_library("exp")(_scaled(_paired_normals(engine, n), mean, std)), of.np)
 
@@ -228,8 +243,7 @@ def log_normal(engine: Engine, n: int, of: dtype, mean: float = 1.0, std: float 
 @_in_blocks
 def cauchy(engine: Engine, n: int, of: dtype, median: float = 0.0, sigma: float = 1.0) -> Array:
     """Cauchy numbers; RuntimeError unless sigma > 0."""
-    if not sigma > 0:
-        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    check("cauchy_", median, sigma)
     if not of.is_floating_point:
         raise RuntimeError(_CONTINUOUS.format("Cauchy", of.legacy))
     slope = c_library("tan")(math.pi * (standard64(engine, n) - 0.5))
@@ -241,8 +255,7 @@ def cauchy(engine: Engine, n: int, of: dtype, median: float = 0.0, sigma: float 
 @_in_blocks
 def exponential(engine: Engine, n: int, of: dtype, rate: float = 1.0) -> Array:
     """Exponential numbers; RuntimeError unless rate > 0."""
-    if not rate > 0:
-        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate}")
+    check("exponential_", rate)
     if n and not of.is_floating_point:
         raise RuntimeError(_CONTINUOUS.format("Exponential", of.legacy))
     logs = _logs(standard64(engine, n), c_library("log1p") if of is dt.float64 else np.log1p)
@@ -264,8 +277,7 @@ def exponentials32(words: Array) -> Array:
 @_in_blocks
 def geometric(engine: Engine, n: int, of: dtype, p: float) -> Array:
     """Numbers of trials up to the first success; RuntimeError unless 0 < p < 1."""
-    if not 0 < p < 1:
-        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+    check("geometric_", p)
     _need(of, _NUMBERS, "geometric_cpu", n)
     with np.errstate(divide="ignore"):
         trials = np.ceil(np.log(standard64(engine, n)) / math.log(1 - p))

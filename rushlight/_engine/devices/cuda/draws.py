@@ -226,6 +226,7 @@ def _normal(backend: Device, a: Any, mean: float = 0.0, std: float = 1.0, genera
 def _by_uniform(name: str, finish: Callable[..., Array]) -> Callable[..., Any]:
     def fill(backend: Device, a: Any, *rest: Any) -> Any:
         *parameters, generator = rest
+        distributions.check(name, *parameters)
         draw = _floats(
             engine_of(backend, generator),
             a,
@@ -259,6 +260,7 @@ def _geometric(u: Array, p: Any) -> Array:
 
 
 def _log_normal(backend: Device, a: Any, mean: float, std: float, generator: Any = None) -> Any:
+    distributions.check("log_normal_", mean, std)
     draw = normal(engine_of(backend, generator), a, mean, std)
     return _made(
         backend,

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.determinism import unwritten
 from rushlight._engine.devices.cuda import copies, draws, prepared, words
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.device import Device, NotServed, geometry_of
@@ -228,7 +229,9 @@ def _wrap(array: Any, of: Any) -> Any:
 def _of_fill(found: Fill) -> tuple[Any, ...]:
     """(sizes, dtype, strides in elements, the number) of a Fill."""
     strides = None if found.strides is None else tuple(found.strides)
-    return tuple(found.sizes), np.dtype(found.np), strides, found.value
+    of = np.dtype(found.np)
+    value = unwritten(of) if found.value is None else found.value
+    return tuple(found.sizes), of, strides, value
 
 
 def _filled(device: Any, sizes: tuple[int, ...], of: Any, strides: Any, value: Any) -> DeviceArray:
