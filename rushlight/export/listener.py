@@ -48,6 +48,7 @@ from rushlight.export.numbers.symbolic import (
 from rushlight.export.recording import real_tensors
 from rushlight.export.recording.made_of_numbers import MadeOfNumbers
 from rushlight.export.recording.places import Places
+from rushlight.export.recording.regions import Regions, noticed
 from rushlight.export.subgraphs import Frame, Subgraphs
 from rushlight.export.symbols import Sym
 from rushlight.fx.graph import Graph
@@ -90,7 +91,7 @@ class Value:
         return f"Value({self.dtype}[{', '.join(map(str, self.shape))}])"
 
 
-class Listener(Subgraphs, Lowering, MadeOfNumbers, Places):
+class Listener(Subgraphs, Lowering, MadeOfNumbers, Places, Regions):
     """Writes a graph while a call runs. attributes: names of tensors that modules hold beside their state;
     opened(row, its overload): whether a composite row is told in the rows that it consists of. instead:
     functions in the place of overloads. failures: gets what else would be an error (of a draft).
@@ -327,8 +328,7 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places):
     def input(self, value: Any, expr: Any, leaf: int) -> Any:
         """An input that is a number, symbolic for a program that gets it so."""
         node = next(n for n in self.order if n.meta.get("leaf") == leaf)
-        made = SymInt.of(value, self.numbers, expr, node)
-        node.meta["val"] = made
+        node.meta["val"] = made = SymInt.of(value, self.numbers, expr, node)
         return made if self.symbolic else value
 
     def _sized(self, expr: Any, size: int) -> Any:
@@ -629,7 +629,7 @@ def _heard(listener: Listener) -> Iterator[None]:
     if listener.symbolic:
         module.__call__ = _module_call(listener, run)
     try:
-        with python_functions() if listener.symbolic else nullcontext():
+        with python_functions(listener.symbolic), noticed(listener):
             yield
     finally:
         module.__call__ = run

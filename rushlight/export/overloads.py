@@ -276,6 +276,10 @@ class Overload:
         return call.run() if call is not None else listening.called(self, args, kwargs)
 
     @property
+    def _name(self) -> str:
+        return self.name()
+
+    @property
     def is_composite(self) -> bool:
         """Whether PyTorch makes it of other ops before listeners below autograd hear of it."""
         return self._facts[1]

@@ -31,6 +31,7 @@ from rushlight.export.recording import shapes_given
 from rushlight.export.recording.fakes import Fakes
 from rushlight.export.recording.inputs import by_parameter, paths, spread
 from rushlight.export.recording.module_calls import module_calls, renamed
+from rushlight.export.recording.regions import in_modes
 from rushlight.export.recording.stand_ins import StandIns
 from rushlight.export.signature import (
     ConstantArgument,
@@ -527,6 +528,10 @@ def _assembled(call: _Call, record: _Record) -> ExportedProgram:
     record.listener.numbers.close()
     graph, mod = record.graph, call.mod
     graph.eliminate_dead_code(lambda node: node.is_impure() or node.target is operator.getitem)
+    root = torch.nn.Module()
+    for name, module in record.listener.top.modules.items():
+        setattr(root, name, module)
+    in_modes(record.listener, graph, root, call.opened is not None)
     specs = [spec for spec, _ in call.held]
     for node in graph.nodes:
         if "constant" in node.meta:
@@ -550,9 +555,6 @@ def _assembled(call: _Call, record: _Record) -> ExportedProgram:
     hidden = {name: b for name, b in mod.named_buffers() if name not in state}
     listener = record.listener  # some attributes are constants of another name
     hidden |= {n: t for n, t in listener.other_names if listener.attributes[id(t)] in listener.constants}
-    root = torch.nn.Module()
-    for name, module in record.listener.top.modules.items():
-        setattr(root, name, module)
     made = ExportedProgram.of(
         GraphModule(root, graph),
         ExportGraphSignature(specs, outputs),

@@ -41,9 +41,12 @@ class Places:
     # The modules that are running, outermost first: their paths, and what they are called in notes.
     running: list[tuple[str, str, Any]]
     counts: Counter[str]
+    region: tuple[Any, ...]  # the modes that the program has begun
+    _outside: Callable[[], None]
     module_calls: dict[str, ModuleCall]
 
     def _begin(self, module: Any, preserved: Any = ()) -> None:
+        self._outside()
         self.root, self.preserved = module, frozenset(preserved)
         self.paths = {}
         for name, m in module.named_modules(remove_duplicate=False):
@@ -88,8 +91,9 @@ class Places:
     def place(self) -> dict[str, Any]:
         """Where the program is: lines of its forwards, and the modules that these are of."""
         noted = get_current_meta() if has_preserved_node_meta() else {}
+        within = {"region": self.region} if self.region else {}
         if "from_node" in noted:  # a program is recorded again, node by node
-            return {key: noted[key] for key in _NOTED if key in noted}
+            return {key: noted[key] for key in _NOTED if key in noted} | within
         frame: Any = sys._getframe(1)
         lines = []
         begin = f"{PACKAGE}export{os.sep}tracing"
@@ -103,4 +107,4 @@ class Places:
         found: dict[str, Any] = {"nn_module_stack": stack or {"L__self__": ("", typename(type(self.root)))}}
         if noted.get("custom"):
             found["custom"] = dict(noted["custom"])
-        return found | ({"stack_trace": "\n".join(reversed(lines))} if lines else {})
+        return found | within | ({"stack_trace": "\n".join(reversed(lines))} if lines else {})

@@ -1,0 +1,51 @@
+"""torch.ops.higher_order.wrap_with_set_grad_enabled and wrap_with_autocast: a part of a program in a mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import rushlight as torch
+from rushlight._higher_order_ops.operators import Control
+
+
+def _with_grad(enabled: bool, function: Callable[..., Any], *operands: Any) -> Any:
+    with torch.set_grad_enabled(enabled):
+        return function(*operands)
+
+
+def _with_autocast(
+    device_type: str,
+    dtype: Any,
+    enabled: bool,
+    cache_enabled: bool,
+    function: Callable[..., Any],
+    *operands: Any,
+) -> Any:
+    with torch.autocast(device_type, dtype, enabled, cache_enabled):
+        return function(*operands)
+
+
+def _grad_recorded(listener: Any, enabled: bool, function: Callable[..., Any], *operands: Any) -> Any:
+    """The part's ops, noted to be in the mode."""
+    with listener.within_grad(enabled):
+        return _with_grad(enabled, function, *operands)
+
+
+def _autocast_recorded(
+    listener: Any,
+    device_type: str,
+    dtype: Any,
+    enabled: bool,
+    cache_enabled: bool,
+    function: Callable[..., Any],
+    *operands: Any,
+) -> Any:
+    """The part's ops, noted to be in the mode."""
+    given = device_type, dtype, enabled, cache_enabled
+    with listener.within_autocast(given):
+        return _with_autocast(*given, function, *operands)
+
+
+wrap_with_set_grad_enabled = Control("wrap_with_set_grad_enabled", _with_grad, _grad_recorded)
+wrap_with_autocast = Control("wrap_with_autocast", _with_autocast, _autocast_recorded)

@@ -1,0 +1,208 @@
+"""Parts of a program in another grad mode, or in autocast: calls of ops that take graphs of their own."""
+
+from __future__ import annotations
+
+import operator
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count, groupby
+from typing import Any
+
+import rushlight as torch
+from rushlight._engine.autograd import grad_mode
+from rushlight._engine.dispatch import interpreters
+from rushlight._higher_order_ops.wrap import wrap_with_autocast, wrap_with_set_grad_enabled
+from rushlight.fx.graph import Graph
+from rushlight.fx.graph_module import GraphModule
+from rushlight.fx.node import Node
+
+_PACKAGE = torch.__file__.rpartition("__init__")[0]
+_FILES = ("_engine/autograd/grad_mode.py", "amp/autocast_mode.py")
+_MODES = tuple(os.path.join(_PACKAGE, *file.split("/")) for file in _FILES)
+
+
+def _of_program() -> bool:
+    """Whether a mode that begins or ends is the program's own, and not one that the framework computes in."""
+    frame: Any = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith(_MODES):
+        frame = frame.f_back
+    return frame is not None and not frame.f_code.co_filename.startswith(_PACKAGE)
+
+
+class Regions:
+    """The part of a Listener that knows the modes which the program is in."""
+
+    grad: bool
+    region: tuple[Any, ...]
+
+    def _outside(self) -> None:
+        """No mode has begun."""
+        self.grad, self.region = torch.is_grad_enabled(), ()
+        self._numbers = count()
+        self._before: dict[int, tuple[bool, tuple[Any, ...]]] = {}
+
+    @contextmanager
+    def within_grad(self, enabled: bool) -> Iterator[None]:
+        """A context whose ops are noted to be in a grad mode."""
+        before = self.grad, self.region
+        self._grad_is(enabled)
+        try:
+            yield
+        finally:
+            self.grad, self.region = before
+
+    @contextmanager
+    def within_autocast(self, given: tuple[Any, ...]) -> Iterator[None]:
+        """A context whose ops are noted to be in autocast."""
+        before, self.region = self.region, (*self.region, (wrap_with_autocast, given, next(self._numbers)))
+        try:
+            yield
+        finally:
+            self.region = before
+
+    def _grad_is(self, enabled: bool) -> None:
+        if enabled != self.grad:
+            self.grad = enabled
+            self.region = (*self.region, (wrap_with_set_grad_enabled, (enabled,), next(self._numbers)))
+
+    def begins(self, mode: Any) -> None:
+        """A context of the program begins."""
+        self._before.setdefault(id(mode), (self.grad, self.region))
+        if isinstance(mode, torch.autocast):
+            given = mode.device, mode.fast_dtype, mode._enabled, mode._cache_enabled
+            self.region = (*self.region, (wrap_with_autocast, given, next(self._numbers)))
+        else:
+            self._grad_is(bool(getattr(mode, "enabled", getattr(mode, "mode", True))))
+
+    def ends(self, mode: Any) -> None:
+        """It ends."""
+        if id(mode) in self._before:
+            self.grad, self.region = self._before.pop(id(mode))
+
+
+@contextmanager
+def noticed(listener: Any) -> Iterator[None]:
+    """A context in which a listener hears of modes that the program begins and ends."""
+    if not listener.symbolic:
+        yield
+        return
+    places = (
+        (grad_mode._Switch, "__enter__", True),
+        (grad_mode.set_grad_enabled, "__init__", True),
+        (grad_mode._Mode, "__exit__", False),
+        (torch.autocast, "__enter__", True),
+        (torch.autocast, "__exit__", False),
+    )
+    own = [(cls, name, cls.__dict__[name]) for cls, name, _ in places]
+    for cls, name, begins in places:
+        setattr(cls, name, _telling(listener, cls.__dict__[name], begins))
+    try:
+        yield
+    finally:
+        for cls, name, function in own:
+            setattr(cls, name, function)
+
+
+def _telling(listener: Any, run: Callable[..., Any], begins: bool) -> Callable[..., Any]:
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        found = run(self, *args, **kwargs)
+        if listener in interpreters.STACK.modes and _of_program():
+            (listener.begins if begins else listener.ends)(self)
+        return found
+
+    return call
+
+
+# --- graphs of their own ----------------------------------------------------------------------------
+
+
+def in_modes(listener: Any, graph: Graph, root: Any, apart: bool) -> None:
+    """Write the parts of a program that are in a mode as calls of ops; apart: those in autocast alone."""
+    for node in graph.nodes if apart else ():
+        within = node.meta.get("region", ())
+        node.meta["region"] = tuple(r for r in within if r[0] is not wrap_with_set_grad_enabled)
+    now = wrapped(graph, root)
+    unbacked = listener.numbers.unbacked
+    unbacked.update({name: (now.get(node, node), dim) for name, (node, dim) in unbacked.items()})
+    for called in listener.module_calls.values():
+        for values in (called.inputs, called.outputs):
+            values[:] = [now.get(v, v) if isinstance(v, Node) else v for v in values]
+    for node in graph.nodes:
+        node.meta.pop("region", None)
+
+
+def wrapped(graph: Graph, root: Any) -> dict[Node, Node]:
+    """Write each part of a graph that is in a mode as a call of an op; `root` gets the graphs. What the nodes
+    of a part are now.
+    """
+    _gather(graph)
+    found: dict[Node, Node] = {}
+    for region, group in groupby(list(graph.nodes), _outermost):
+        if region is not None:
+            found |= _call(graph, root, region, list(group))
+    return found
+
+
+def _outermost(node: Node) -> Any:
+    region = node.meta.get("region")
+    return region[0] if region and node.op not in ("placeholder", "output") else None
+
+
+def _gather(graph: Graph) -> None:
+    """Numbers that were written between the ops of one part, behind it or within it."""
+    nodes = list(graph.nodes)
+    for i, node in enumerate(nodes):
+        if not node.meta.get("sym") or node.meta.get("region"):
+            continue
+        before = next((n for n in reversed(nodes[:i]) if not n.meta.get("sym")), None)
+        after = next((n for n in nodes[i:] if not n.meta.get("sym")), None)
+        if before is not None and after is not None:
+            regions = before.meta.get("region"), after.meta.get("region")
+            if regions[0] and regions[0] == regions[1]:
+                node.meta["region"] = regions[0]
+
+
+def _call(graph: Graph, root: Any, region: Any, nodes: list[Node]) -> dict[Node, Node]:
+    inside = set(nodes)
+    given = list(dict.fromkeys(n for node in nodes for n in node.all_input_nodes if n not in inside))
+    gives = [node for node in nodes if any(user not in inside for user in node.users)]
+    name = next(f"submod_{i}" for i in count(1) if not hasattr(root, f"submod_{i}"))
+    part = torch.nn.Module()
+    made, values = Graph(), {}
+    for node in given:
+        values[node] = made.placeholder(node.name)
+        values[node].meta = {k: v for k, v in node.meta.items() if k in ("val", "nr")}
+    for node in nodes:
+        if node.op == "get_attr":
+            setattr(part, str(node.target), getattr(root, str(node.target)))
+        values[node] = made.node_copy(node, values.__getitem__)
+        values[node].meta = {k: v for k, v in node.meta.items() if k != "region"}
+        if node.meta["region"][1:]:
+            values[node].meta["region"] = node.meta["region"][1:]
+    made.output(tuple(values[node] for node in gives))
+    wrapped(made, part)
+    setattr(root, name, GraphModule(part, made, name))
+    op, mode, _ = region
+    with graph.inserting_before(nodes[0]):
+        held = graph.get_attr(name)
+        call = graph.call_function(op, (*mode, held, *given))
+        items = {node: graph.call_function(operator.getitem, (call, i)) for i, node in enumerate(gives)}
+    stack = _shared_stack(nodes)
+    held.meta = {"nn_module_stack": stack}
+    told = tuple(node.meta.get("val") for node in gives)
+    call.meta = {"nn_module_stack": stack, "val": told, "results": len(gives)}
+    for node, item in items.items():
+        item.meta = {k: v for k, v in node.meta.items() if k not in ("region", "sym", "asserts")}
+        item.meta["nn_module_stack"] = stack
+        node.replace_all_uses_with(item, lambda user: user not in inside)
+    for node in reversed(nodes):
+        graph.erase_node(node)
+    return {node: values[node] for node in nodes} | items
+
+
+def _shared_stack(nodes: list[Node]) -> dict[str, Any]:
+    """The modules that all nodes are in."""
+    first, *others = [node.meta.get("nn_module_stack") or {} for node in nodes]
+    return {k: v for k, v in first.items() if all(k in own for own in others)}

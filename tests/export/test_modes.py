@@ -1,0 +1,91 @@
+"""Parts of exported programs in another grad mode, or in autocast."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+
+import rushlight as torch
+
+
+class Modes(torch.nn.Module):
+    """Parts in modes of their own, one of them within another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(2, 2)
+
+    @torch.no_grad()
+    def apart(self, x: Any) -> Any:
+        return self.linear(x)
+
+    def forward(self, x: Any) -> Any:
+        with torch.enable_grad():
+            x = x * 2
+        with torch.no_grad():
+            y = self.linear(x)[: x.shape[0] - 1] + 1
+        with torch.autocast("cpu", torch.bfloat16):
+            z = x @ x.T
+            with torch.no_grad():
+                z = z.relu()
+        return y, z, self.apart(x)
+
+
+def exported() -> Any:
+    return torch.export.export(
+        Modes(), (torch.randn(4, 2),), dynamic_shapes={"x": {0: torch.export.Dim("n")}}
+    )
+
+
+def ops(made: Any) -> list[str]:
+    return [str(n.target) for n in made.graph.nodes if n.op == "call_function" and "wrap" in str(n.target)]
+
+
+GRAD, AUTOCAST = "higher_order.wrap_with_set_grad_enabled", "higher_order.wrap_with_autocast"
+
+
+def test_parts_are_graphs_of_their_own() -> None:
+    made = exported()
+    assert ops(made) == [GRAD, AUTOCAST, GRAD]
+    first = made.graph_module.submod_1
+    assert [str(n.target) for n in first.graph.nodes if n.op == "call_function"][0] == "aten.linear.default"
+    x = torch.randn(6, 2)
+    module = made.module()
+    y, z, apart = module(x)
+    assert (y.shape, z.shape, z.dtype) == ((5, 2), (6, 6), torch.bfloat16)
+    assert (y.requires_grad, apart.requires_grad) == (False, False)
+    file = io.BytesIO()
+    torch.export.save(made, file)
+    file.seek(0)
+    again = torch.export.load(file)
+    assert ops(again) == ops(made)
+    assert again.module()(x)[1].equal(z)
+    assert torch.export.unflatten(made)(x)[0].equal(y)
+
+
+def test_the_mode_outside_is_no_part() -> None:
+    with torch.no_grad():
+        made = exported()
+    assert ops(made) == [GRAD, AUTOCAST]
+    assert str(made.graph_module.submod_1.graph.output_node().args[0][0].target) == "aten.mul.Tensor"
+    assert next(n for n in made.graph.nodes if str(n.target) == GRAD).args[0] is True
+
+
+def test_recorded_again() -> None:
+    made = exported()
+    assert ops(torch.export.export(made.module(), (torch.randn(4, 2),))) == ops(made)
+    apart = made.run_decompositions({})
+    assert ops(apart) == [AUTOCAST]
+    x = torch.randn(3, 2)
+    for found, wanted in zip(apart.module()(x), made.module()(x), strict=True):
+        assert found.dtype is wanted.dtype
+        torch.testing.assert_close(found, wanted)
+
+
+@pytest.mark.parametrize("name", ["aten::sin", "aten::add.Tensor"])
+def test_names_of_overloads(name: str) -> None:
+    space, _, own = name.partition("::")
+    op, _, overload = own.partition(".")
+    assert getattr(getattr(getattr(torch.ops, space), op), overload or "default")._name == name
