@@ -41,8 +41,11 @@ def _autocast_recorded(
     function: Callable[..., Any],
     *operands: Any,
 ) -> Any:
-    """The part's ops, noted to be in the mode."""
+    """The part's ops, noted to be in the mode; of a program that is decomposed, the casts."""
     given = device_type, dtype, enabled, cache_enabled
+    if listener.decomposes:
+        with torch.autocast(*given), listener.hearing_casts():
+            return function(*operands)
     with listener.within_autocast(given):
         return _with_autocast(*given, function, *operands)
 

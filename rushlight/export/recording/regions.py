@@ -36,12 +36,14 @@ class Regions:
 
     grad: bool
     region: tuple[Any, ...]
+    decomposes: bool
 
     def _outside(self) -> None:
         """No mode has begun."""
         self.grad, self.region = torch.is_grad_enabled(), ()
         self._numbers = count()
         self._before: dict[int, tuple[bool, tuple[Any, ...]]] = {}
+        self._places: dict[int, int] = {}
 
     @contextmanager
     def within_grad(self, enabled: bool) -> Iterator[None]:
@@ -52,6 +54,24 @@ class Regions:
             yield
         finally:
             self.grad, self.region = before
+
+    @contextmanager
+    def hearing_casts(self) -> Iterator[None]:
+        """A context in which the listener stands behind autocast, and hears of what that casts."""
+        place = self._behind()
+        try:
+            yield
+        finally:
+            interpreters.STACK.modes.remove(self)
+            interpreters.STACK.modes.insert(place, self)
+
+    def _behind(self) -> int:
+        """Stand behind autocast; the place before."""
+        modes = interpreters.STACK.modes
+        place = modes.index(self)
+        first = next((i for i, mode in enumerate(modes) if hasattr(mode, "casts")), place)
+        modes.insert(min(first, place), modes.pop(place))
+        return place
 
     @contextmanager
     def within_autocast(self, given: tuple[Any, ...]) -> Iterator[None]:
@@ -70,7 +90,9 @@ class Regions:
     def begins(self, mode: Any) -> None:
         """A context of the program begins."""
         self._before.setdefault(id(mode), (self.grad, self.region))
-        if isinstance(mode, torch.autocast):
+        if isinstance(mode, torch.autocast) and self.decomposes:
+            self._places[id(mode)] = self._behind()
+        elif isinstance(mode, torch.autocast):
             given = mode.device, mode.fast_dtype, mode._enabled, mode._cache_enabled
             self.region = (*self.region, (wrap_with_autocast, given, next(self._numbers)))
         else:
@@ -78,6 +100,10 @@ class Regions:
 
     def ends(self, mode: Any) -> None:
         """It ends."""
+        if id(mode) in self._places:
+            modes = interpreters.STACK.modes
+            modes.remove(self)
+            modes.insert(self._places.pop(id(mode)), self)
         if id(mode) in self._before:
             self.grad, self.region = self._before.pop(id(mode))
 
@@ -85,7 +111,7 @@ class Regions:
 @contextmanager
 def noticed(listener: Any) -> Iterator[None]:
     """A context in which a listener hears of modes that the program begins and ends."""
-    if not listener.symbolic:
+    if not (listener.symbolic or listener.decomposes):
         yield
         return
     places = (
@@ -119,11 +145,8 @@ def _telling(listener: Any, run: Callable[..., Any], begins: bool) -> Callable[.
 
 
 def in_modes(listener: Any, graph: Graph, root: Any, apart: bool) -> None:
-    """Write the parts of a program that are in a mode as calls of ops; apart: those in autocast alone."""
-    for node in graph.nodes if apart else ():
-        within = node.meta.get("region", ())
-        node.meta["region"] = tuple(r for r in within if r[0] is not wrap_with_set_grad_enabled)
-    now = wrapped(graph, root)
+    """Write the parts of a program that are in a mode as calls of ops; apart: leave them as they are."""
+    now = {} if apart else wrapped(graph, root)
     unbacked = listener.numbers.unbacked
     unbacked.update({name: (now.get(node, node), dim) for name, (node, dim) in unbacked.items()})
     for called in listener.module_calls.values():
