@@ -37,13 +37,15 @@ class Regions:
     grad: bool
     region: tuple[Any, ...]
     decomposes: bool
+    _numbers: Iterator[int]
+    # Modes that have begun: what it was in before, and where it stood among the interpreters.
+    _before: dict[int, tuple[bool, tuple[Any, ...]]]
+    _places: dict[int, int]
 
     def _outside(self) -> None:
         """No mode has begun."""
         self.grad, self.region = torch.is_grad_enabled(), ()
-        self._numbers = count()
-        self._before: dict[int, tuple[bool, tuple[Any, ...]]] = {}
-        self._places: dict[int, int] = {}
+        self._numbers, self._before, self._places = count(), {}, {}
 
     @contextmanager
     def within_grad(self, enabled: bool) -> Iterator[None]:
