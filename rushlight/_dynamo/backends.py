@@ -13,6 +13,7 @@ from rushlight import fx
 from rushlight._dynamo import config
 from rushlight._dynamo.exc import BackendCompilerFailed, Unsupported
 from rushlight._dynamo.kinds import Sizes, SizesOfKind, kind_of
+from rushlight._dynamo.utils import counters
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.dispatch.dispatcher import function
 from rushlight._engine.dispatch.overrides import public
@@ -62,10 +63,14 @@ class CompiledByBackend:
         known.plans[key_of(args, kwargs)[1]] = None
         known.sizes.dynamic = self.dynamic
         trace = known.trace(kind_of(args, kwargs), config.recompile_limit)
-        trace.ends = [] if self.fullgraph else None
+        new = not trace.nodes
+        trace.ends = [] if self.fullgraph or new else None
         found = choice.call(trace, self.function, args, kwargs)
+        for why, _, breaks in trace.ends or () if new else ():
+            if breaks:
+                counters["graph_break"][why] += 1
         refused = next(((why, where) for why, where, breaks in trace.ends or () if breaks), None)
-        if refused is not None:
+        if self.fullgraph and refused is not None:
             raise Unsupported("fullgraph=True, but the graph ends early: {}, at {}".format(*refused))
         return found
 
@@ -164,6 +169,9 @@ class Segment:
             raise BackendCompilerFailed(self.backend, error) from error
         finally:
             LOCAL.enabled = before
+        counters["frames"].update(("total", "ok"))
+        calls = [n for n in self.module.graph.nodes if n.op.startswith("call")]
+        counters["stats"].update(unique_graphs=1, calls_captured=len(calls))
         self.sizes.note(self.module, given, self.compiled)
         return self.compiled
 

@@ -15,7 +15,8 @@ from rushlight import Tensor, allclose, as_tensor
 from rushlight._dynamo import config
 from rushlight.nn import ParameterList
 
-# Kept for programs that read or clear it; compile() counts by rushlight.explain.
+# What functions given as `backend` were asked for: "frames" and "stats" count graphs and their calls,
+# "graph_break" why graphs end, as a kind of arguments first comes. rushlight.explain tells of all else.
 counters: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
 

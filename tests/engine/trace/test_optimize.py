@@ -8,7 +8,7 @@ import rushlight as torch
 from rushlight import _dynamo as dynamo
 from rushlight._dynamo import registry
 from rushlight._dynamo.testing import CompileCounter, CompileCounterWithBackend, EagerAndRecordGraphs
-from rushlight._dynamo.utils import clone_inputs, same
+from rushlight._dynamo.utils import clone_inputs, counters, same
 from rushlight.fx.experimental.symbolic_shapes import ConstraintViolationError
 
 
@@ -267,3 +267,19 @@ def test_what_is_assumed_constant_is_kept_by_an_export():
     module, _ = dynamo.export(scaled)(torch.tensor([2.0]))
     assert scaled(torch.tensor([-1.0])).item() == 3
     assert module(torch.tensor([-1.0])).item() == 6
+
+
+def test_counters_tell_of_graphs_and_why_they_end():
+    counters.clear()
+
+    def broken(x):
+        y = x.sin() + 1
+        dynamo.graph_break()
+        return y * 2
+
+    compiled = torch.compile(broken, backend=CompileCounter())
+    for _ in range(3):
+        compiled(torch.ones(2))
+    assert dict(counters["frames"]) == {"total": 2, "ok": 2}
+    assert dict(counters["stats"]) == {"unique_graphs": 2, "calls_captured": 3}
+    assert dict(counters["graph_break"]) == {"graph_break() was called": 1}
