@@ -17,6 +17,7 @@ from rushlight.distributed.algorithms.join import Join, Joinable, JoinHook
 from rushlight.distributed.communication.common import broadcast_coalesced, words
 from rushlight.distributed.groups import default_group
 from rushlight.distributed.reducer import GradBucket, Reducer
+from rushlight.distributed.utils import _sync_module_states, _verify_param_shape_across_processes
 from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import is_lazy
 
@@ -161,29 +162,12 @@ class DistributedDataParallel(Module, Joinable):
         self._make_reducer()
 
     def _verify_shapes(self) -> None:
-        shapes = [tuple(p.shape) for p in self._trained().values()]
-        everybody: list[Any] = [None] * self.process_group.size()
-        dist.all_gather_object(everybody, shapes, group=self.process_group)
-        rank = self.process_group.rank()
-        if (
-            other := next((r for r, theirs in enumerate(everybody) if len(theirs) != len(shapes)), None)
-        ) is not None:
-            raise RuntimeError(
-                f"DDP expects same model across all ranks, but Rank {rank} has {len(shapes)} "
-                f"params, while rank {other} has inconsistent {len(everybody[other])} params."
-            )
-        for number, (mine, first) in enumerate(zip(shapes, everybody[0], strict=True)):
-            if mine != first:
-                raise RuntimeError(
-                    f"[{rank}]: params[{number}] in this process with sizes {list(mine)} "
-                    "appears not to match sizes of the same param in process 0."
-                )
+        _verify_param_shape_across_processes(self.process_group, list(self._trained().values()))
 
     def _sync_module_states(self, source: int, buffers: bool) -> None:
         """Parameters, and buffers, as rank `source` of the group has them."""
-        named = [*self.module.named_parameters(), *(self.module.named_buffers() if buffers else ())]
-        tensors = [t.detach() for name, t in named if name not in self.parameters_to_ignore]
-        broadcast_coalesced(tensors, source, self.process_group)
+        ignored = self.parameters_to_ignore
+        _sync_module_states(self.module, self.process_group, 0, source, ignored, buffers)
 
     # --- the call ---------------------------------------------------------------------------------
 

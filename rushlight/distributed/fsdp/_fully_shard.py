@@ -10,7 +10,7 @@ from typing import Any
 import rushlight as torch
 import rushlight.distributed as dist
 from rushlight.distributed.device_mesh import DeviceMesh, init_device_mesh
-from rushlight.distributed.fsdp.api import MixedPrecisionPolicy, OffloadPolicy
+from rushlight.distributed.fsdp.api import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
 from rushlight.distributed.fsdp.layouts import Rows
 from rushlight.distributed.fsdp.schedule import Managed
 from rushlight.distributed.fsdp.unit import Unit
@@ -127,10 +127,10 @@ class FSDPModule:
         return found
 
     def _adopt(self) -> None:
-        """Hold the values of parameters that were on the meta device."""
+        """Hold what parameters have become: on another device, of another dtype, or of values at last."""
         for member in self._members(True):
-            if member.unit is not None and member.unit.device.type == "meta":
-                _given_values(member.unit)
+            if member.unit is not None:
+                member.unit.follow()
 
 
 def fully_shard(
@@ -171,7 +171,10 @@ def fully_shard(
         for m in modules:
             _moved(m, torch.device("cuda", torch.cuda.current_device()))
     policy = mp_policy or MixedPrecisionPolicy()
-    unit = _unit(modules, mesh, policy, {id(p) for p in ignored_params or ()})
+    place = None
+    if mesh.device_type == "cuda" and isinstance(offload_policy, CPUOffloadPolicy):
+        place = torch.device("cuda", torch.cuda.current_device())
+    unit = _unit(modules, mesh, policy, {id(p) for p in ignored_params or ()}, place)
     state = Managed(
         modules[0],
         unit,
@@ -268,11 +271,14 @@ def slots_of(
 
 
 def _unit(
-    modules: list[Any], mesh: DeviceMesh, policy: MixedPrecisionPolicy, ignored: set[int]
+    modules: list[Any], mesh: DeviceMesh, policy: MixedPrecisionPolicy, ignored: set[int], place: Any
 ) -> Unit | None:
     slots, params = slots_of(modules, lambda m: managed(m) is not None, ignored, False)
     if not params:
         return None
+    if place is not None:
+        for p in params:
+            p.data = p.data.to("cpu")
     for places, p in zip(slots, params, strict=True):
         if p.ndim == 0:
             raise ValueError(
@@ -289,6 +295,7 @@ def _unit(
         mesh.get_group(0) if mesh.ndim == 2 else None,
         policy.param_dtype,
         policy.reduce_dtype,
+        place=place,
     )
     unit.sharded = _sharded(unit, mesh)
     unit.show_shards()
@@ -312,19 +319,6 @@ def _lying(p: Any, mesh: DeviceMesh) -> tuple[DeviceMesh, list[Any]]:
     parts = prod(p.device_mesh.size(n) for n, lies in enumerate(p.placements) if lies.is_shard(0))
     rows: Any = _StridedShard(0, split_factor=parts) if parts > 1 else Shard(0)
     return DeviceMesh._concatenate([mesh, p.device_mesh]), [*replicas, rows, *p.placements]
-
-
-def _given_values(unit: Unit) -> None:
-    """Let a unit of parameters on the meta device hold what these have been replaced by, if they all have."""
-    found = [places[0][0]._parameters[places[0][1]] for places in unit.slots]
-    if any(p.is_meta for p in found):
-        return
-    unit.take([p.to_local().detach() for p in found])
-    unit.sharded = [
-        Parameter(p._state(piece), requires_grad=p.requires_grad)
-        for p, piece in zip(unit.sharded, unit.layout.pieces(unit.shard), strict=True)
-    ]
-    unit.show_shards()
 
 
 def register_fsdp_forward_method(module: Any, method_name: str) -> None:

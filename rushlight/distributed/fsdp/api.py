@@ -63,7 +63,7 @@ class MixedPrecision:
 
 @dataclass
 class CPUOffload:
-    """Whether shards lie in the CPU's memory; here they always do."""
+    """Whether shards lie in the CPU's memory where devices compute."""
 
     offload_params: bool = False
 
@@ -150,6 +150,6 @@ class OffloadPolicy:
 
 @dataclass
 class CPUOffloadPolicy(OffloadPolicy):
-    """Of fully_shard: shards lie in the CPU's memory; here they always do."""
+    """Of fully_shard: shards lie in the CPU's memory, also where devices compute."""
 
     pin_memory: bool = True

@@ -17,6 +17,7 @@ from rushlight.distributed.fsdp import states
 from rushlight.distributed.fsdp._fully_shard import slots_of
 from rushlight.distributed.fsdp.api import (
     BackwardPrefetch,
+    CPUOffload,
     MixedPrecision,
     ShardingStrategy,
     StateDictSettings,
@@ -85,6 +86,7 @@ class FullyShardedDataParallel(OlderStates, Module, _State):
             auto_wrap(module, auto_wrap_policy, FullyShardedDataParallel, skipped, options)
         self._fsdp_wrapped_module = module
         self.mixed_precision = mixed_precision or MixedPrecision()
+        self.cpu_offload = cpu_offload or CPUOffload()
         self.sharding_strategy, shards, replicas = _groups(
             sharding_strategy or ShardingStrategy.FULL_SHARD, process_group, device_mesh
         )
@@ -108,13 +110,10 @@ class FullyShardedDataParallel(OlderStates, Module, _State):
         if sync:
             buffers = [b for m in self.module.modules() for b in m._buffers.values() if b is not None]
             broadcast_coalesced([p.detach() for p in params] + buffers, 0, self.process_group)
-        return (
-            _make_unit(
-                self.module, slots, params, shards, replicas, self.mixed_precision, self._use_orig_params
-            )
-            if params
-            else None
-        )
+        if not params:
+            return None
+        named, offload = self._use_orig_params, self.cpu_offload.offload_params
+        return _make_unit(self.module, slots, params, shards, replicas, self.mixed_precision, named, offload)
 
     # --- the wrapped module -----------------------------------------------------------------------
 
@@ -128,6 +127,15 @@ class FullyShardedDataParallel(OlderStates, Module, _State):
             return super().__getattr__(name)
         except AttributeError:
             return getattr(super().__getattr__("_fsdp_wrapped_module"), name)
+
+    def _apply(self, fn: Any, recurse: bool = True) -> Any:
+        if self._unit is not None:
+            self._unit.show_shards()
+            self._unit.release()
+        found = super()._apply(fn, recurse)
+        if self._unit is not None:
+            self._unit.follow()
+        return found
 
     def __getitem__(self, key: Any) -> Any:
         return self.module[key]
@@ -373,7 +381,9 @@ def _make_unit(
     replicas: Any,
     precision: MixedPrecision,
     named: bool,
+    offload: bool,
 ) -> Unit:
+    """The unit of a wrapper; `offload`: its shards lie on the CPU, and devices compute."""
     for p in params:
         if p.ndim == 0:
             raise ValueError(
@@ -386,7 +396,13 @@ def _make_unit(
         raise ValueError("Must flatten tensors with uniform requires_grad when use_orig_params=False")
     # Named parameters begin at multiples of 16 bytes, as PyTorch's do.
     align = 16 // (precision.param_dtype or params[0].dtype).itemsize if named else 1
-    unit = Unit(slots, params, Flat, shards, replicas, precision.param_dtype, precision.reduce_dtype, align)
+    place = None
+    if offload and torch.cuda.is_available():
+        place = torch.device("cuda", torch.cuda.current_device())
+        for p in params:
+            p.data = p.data.to("cpu")
+    dtypes_asked = precision.param_dtype, precision.reduce_dtype
+    unit = Unit(slots, params, Flat, shards, replicas, *dtypes_asked, align, place)
     unit.named = named
     if named:
         unit.sharded = [

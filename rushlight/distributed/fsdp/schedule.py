@@ -115,8 +115,8 @@ class Managed:
             schedule.order.append(self)
             if self.forward_prefetch:
                 schedule.prefetch(self, 1, schedule.before)
-        if self.is_root and self.unit is not None and self.unit.device.type != "cpu":
-            args, kwargs = placed((args, kwargs), self.unit.device)
+        if self.is_root and self.unit is not None and self.unit.place.type != "cpu":
+            args, kwargs = placed((args, kwargs), self.unit.place)
         if self.param_dtype is not None and self.cast_inputs:
             args, kwargs = cast((args, kwargs), self.param_dtype)
         return args, kwargs

@@ -60,6 +60,7 @@ class Unit:
 
     shards: the group over which they are cut; replicas: the group whose ranks hold equal shards, or None.
     param_dtype, reduce_dtype: of whole parameters, and of gradients on their way; None: the parameters' own.
+    place: the device that computes, where the shards lie on another one.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class Unit:
         param_dtype: Any = None,
         reduce_dtype: Any = None,
         align: int = 1,
+        place: Any = None,
     ) -> None:
         self.slots, self.shards, self.replicas = slots, shards, replicas
         self.names = [places[0][2] for places in slots]
@@ -79,8 +81,9 @@ class Unit:
         rank = 0 if shards is None else dist.get_rank(shards)
         self.layout: Layout = layout([tuple(_part(p).shape) for p in params], world, rank, align)
         self.dtype, self.device = params[0].dtype, params[0].device
-        self.compute = param_dtype or self.dtype
-        self.reduce_dtype = reduce_dtype or self.compute
+        self.wanted, self.offloaded = (param_dtype, reduce_dtype), place is not None
+        self.place = place or self.device
+        self._set_dtypes()
         self.before, self.after = divisors(world * (1 if replicas is None else replicas.size()))
         self.shard = self.layout.shard([_part(p) for p in params], self.dtype)
         self.sharded: list[Tensor] = []  # the Parameters that hold pieces; or one, all of the shard
@@ -92,11 +95,17 @@ class Unit:
         self.pending: list[tuple[Any, Tensor, list[bool]]] = []
         self.reset()
 
+    def _set_dtypes(self) -> None:
+        """Of whole parameters and of gradients: what was asked for, or the parameters' own."""
+        self.compute = self.wanted[0] or self.dtype
+        self.reduce_dtype = self.wanted[1] or self.compute
+
     def _make_whole(self, params: list[Tensor]) -> list[Tensor]:
         """The leaves that autograd sees."""
-        own, layout = self.layout.world > 1 or self.compute is not self.dtype, self.layout
+        layout = self.layout
+        own = layout.world > 1 or self.compute is not self.dtype or self.place != self.device
         count = layout.begins[-1] if layout.rows else layout.world * layout.size
-        self.pages = Pages(count, torch.empty(0, dtype=self.compute, device=self.device)) if own else None
+        self.pages = Pages(count, torch.empty(0, dtype=self.compute, device=self.place)) if own else None
         memory = self.pages.tensor if self.pages else self.shard
         made: list[Tensor] = []
         for number, p in enumerate(params):
@@ -109,15 +118,32 @@ class Unit:
             made.append(leaf)
         return made
 
-    def take(self, pieces: list[Tensor]) -> None:
-        """Hold these pieces: values of parameters that had none, on the meta device, until now."""
-        self.dtype, self.device = pieces[0].dtype, pieces[0].device
+    def follow(self) -> None:
+        """Hold what the modules' sharded parameters have become: moved, cast, or given values."""
+        held = self.sharded
+        if self.named:
+            held = [places[0][0]._parameters[places[0][1]] for places in self.slots]
+        kinds = {(p.dtype, p.device) for p in held}
+        same = all(p is q for p, q in zip(held, self.sharded, strict=True))
+        if any(p.is_meta for p in held) or (same and kinds == {(self.dtype, self.device)}):
+            return
+        self.dtype, self.device = held[0].dtype, held[0].device
+        self._set_dtypes()
+        self.place = self.place if self.offloaded and self.device.type == "cpu" else self.device
         self.shard = torch.zeros(self.layout.size, dtype=self.dtype, device=self.device)
+        self.sharded = list(held)
         with torch.no_grad():
-            for mine, piece in zip(self.layout.pieces(self.shard), pieces, strict=True):
-                mine.copy_(piece)
+            for p, piece in zip(held, self.pieces(self.shard), strict=True):
+                piece.copy_(_part(p))
+                p.data = p._state(piece)
         self.whole = self._make_whole(self.whole)
+        self.absent = [torch.empty_like(p, dtype=self.dtype) for p in self.absent]
         self.ready = self.pages is None
+        self.show_shards()
+
+    def pieces(self, shard: Tensor) -> list[Tensor]:
+        """What of a shard each of the sharded parameters holds."""
+        return self.layout.pieces(shard) if self.named else [shard]
 
     # --- the modules' attributes ------------------------------------------------------------------
 
@@ -149,9 +175,9 @@ class Unit:
         if self.ready or self.gathering is not None:
             return
         with torch.no_grad():
-            mine = self.shard.to(self.compute)
+            mine = self.shard.to(self.place, self.compute)
             if self.layout.rows or self.layout.world == 1:
-                out = self.shard.new_empty(self.layout.world * self.layout.size, dtype=self.compute)
+                out = mine.new_empty(self.layout.world * self.layout.size)
             else:
                 out = self._memory()
             work = None
@@ -200,9 +226,10 @@ class Unit:
         """Whole tensors of anything that is cut as the parameters are; collective."""
         if self.layout.world == 1:
             return self.layout.spread(shard.clone())
-        out = shard.new_empty(self.layout.world * self.layout.size)
-        dist.all_gather_into_tensor(out, shard.contiguous(), group=self.shards)
-        return self.layout.spread(out)
+        mine = shard.contiguous().to(self.place)
+        out = mine.new_empty(self.layout.world * self.layout.size)
+        dist.all_gather_into_tensor(out, mine, group=self.shards)
+        return self.layout.spread(out.to(shard.device))
 
     # --- gradients --------------------------------------------------------------------------------
 
@@ -259,12 +286,13 @@ class Unit:
             if self.layout.world > 1 and self.replicas is not None:
                 dist.all_reduce(out, group=self.replicas)
             with torch.no_grad():
-                self._give(out.div_(self.after).to(self.dtype), had)
+                self._give(out.div_(self.after).to(self.device, self.dtype), had)
         self.pending = []
 
     def _give(self, grad: Tensor, had: list[bool]) -> None:
-        pieces = self.layout.pieces(grad) if self.named else [grad]
-        for p, piece, given in zip(self.sharded, pieces, had if self.named else [True], strict=True):
+        for p, piece, given in zip(
+            self.sharded, self.pieces(grad), had if self.named else [True], strict=True
+        ):
             if not given or not (piece.numel() or self.layout.rows):
                 continue
             if p.grad is None:

@@ -36,6 +36,8 @@ _LOCAL = frozenset(
     (
         "clone",
         "to",
+        "_to_dtype",
+        "_to_device",
         "float",
         "double",
         "half",
