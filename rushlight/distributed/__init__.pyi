@@ -55,6 +55,7 @@ from rushlight.distributed.communication.work import _create_work_from_future as
 from rushlight.distributed.communication.reductions import _make_nccl_premul_sum as _make_nccl_premul_sum
 from rushlight.distributed.communication.collectives import _reduce_scatter_base as _reduce_scatter_base
 from rushlight.distributed.remote_device import _remote_device as _remote_device
+from rushlight.distributed import _state_dict_utils as _state_dict_utils
 from rushlight.distributed import algorithms as algorithms
 from rushlight.distributed.communication.collectives import all_gather as all_gather
 from rushlight.distributed.communication.collectives import all_gather_coalesced as all_gather_coalesced
@@ -136,6 +137,7 @@ from rushlight.distributed.groups import set_timeout as set_timeout
 from rushlight.distributed.groups import split_group as split_group
 from rushlight.distributed.communication.reductions import supports_complex as supports_complex
 from rushlight.distributed import tensor as tensor
+from rushlight.distributed import utils as utils
 def __dir__() -> list[str]: ...
 __all__ = ['AllToAllOptions', 'AllgatherOptions', 'AllreduceCoalescedOptions', 'AllreduceOptions', 'Backend',
     'BackendConfig', 'BarrierOptions', 'BroadcastOptions', 'DebugLevel', 'DeviceMesh', 'DistBackendError',

@@ -1,4 +1,4 @@
-"""What wrappers of models share: arguments on a device, equal parameters on all ranks (torch.distributed.utils)."""
+"""What wrappers share: arguments on a device, equal parameters on all ranks (torch.distributed.utils)."""
 
 from __future__ import annotations
 

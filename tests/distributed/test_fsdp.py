@@ -158,3 +158,9 @@ def test_pages_give_their_memory_back_and_keep_their_place():
     pages.release()
     assert full - resident() > 12 << 20
     assert pages.tensor.data_ptr() == place
+
+
+def test_casts_behind_the_wrapping_and_state_dicts_as_a_whole():
+    for found, wanted in zip(told("casts.py"), recorded("casts"), strict=True):
+        for case in wanted:
+            assert close(found[case], wanted[case]), (case, found[case], wanted[case])

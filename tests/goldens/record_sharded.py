@@ -16,6 +16,7 @@ RUNS = {
     "nn": ("nn_cases.py", (), 2),
     "two_dims": ("two_dims.py", (), 4),
     "pipes": ("pipes.py", (), 2),
+    "casts": ("casts.py", (), 2),
     "pipes4": ("pipes.py", ("wrapped",), 4),
     "fsdp4": ("fsdp_cases.py", ("hybrid", "ragged"), 4),
     **{

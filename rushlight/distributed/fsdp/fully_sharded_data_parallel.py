@@ -132,7 +132,7 @@ class FullyShardedDataParallel(OlderStates, Module, _State):
         if self._unit is not None:
             self._unit.show_shards()
             self._unit.release()
-        found = super()._apply(fn, recurse)
+        found = super()._apply(fn, recurse)  # type: ignore[misc]
         if self._unit is not None:
             self._unit.follow()
         return found

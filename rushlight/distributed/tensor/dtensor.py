@@ -34,32 +34,10 @@ from rushlight.distributed.tensor.strategies import Call, Strategy, choose, loca
 # Ops besides the pointwise ones that each rank does on its part.
 _LOCAL = frozenset(
     (
-        "clone",
-        "to",
-        "_to_dtype",
-        "_to_device",
-        "float",
-        "double",
-        "half",
-        "bfloat16",
-        "contiguous",
-        "zeros_like",
-        "ones_like",
-        "empty_like",
-        "full_like",
-        "copy_",
-        "zero_",
-        "fill_",
-        "cpu",
-        "type",
-        "is_floating_point",
-        "is_complex",
-        "is_signed",
-        "element_size",
-        "type_as",
-        "is_contiguous",
-        "dim",
-    )
+        "clone to _to_dtype _to_device float double half bfloat16 contiguous zeros_like ones_like "
+        "empty_like full_like copy_ zero_ fill_ cpu type is_floating_point is_complex is_signed "
+        "element_size type_as is_contiguous dim"
+    ).split()
 )
 # Ops of which a tensor tells only the dtype and the device.
 _MADE_LIKE = frozenset(("new_empty", "new_full", "new_ones", "new_zeros", "new_tensor"))
@@ -223,6 +201,23 @@ class DTensor(Tensor):
         """Of the whole, row by row."""
         steps = torch.empty(self._whole, device="meta").stride()
         return steps if dim is None else steps[dim]
+
+    def _converted(self, method: str, args: Any, kwargs: Any) -> DTensor:
+        local = alias(self, self._grad_node, self._output_nr)
+        found = getattr(local, method)(*args, **kwargs)
+        return self if found is local else make(found, self._mesh, self._placements, self._whole)
+
+    def to(self, *args: Any, **kwargs: Any) -> DTensor:
+        """The same parts, in another dtype or on another device; the mesh stays."""
+        return self._converted("to", args, kwargs)
+
+    def cpu(self, *args: Any, **kwargs: Any) -> DTensor:
+        """The same parts in the CPU's memory."""
+        return self._converted("cpu", args, kwargs)
+
+    def cuda(self, *args: Any, **kwargs: Any) -> DTensor:
+        """The same parts on a CUDA device."""
+        return self._converted("cuda", args, kwargs)
 
     def is_same_size(self, other: Tensor) -> bool:
         """Of the wholes."""

@@ -7,7 +7,10 @@ import sys
 import rushlight as torch
 import rushlight.distributed as dist
 from rushlight import nn
+from rushlight.distributed.device_mesh import init_device_mesh
 from rushlight.distributed.fsdp import (
+    CPUOffload,
+    CPUOffloadPolicy,
     FullyShardedDataParallel as FSDP,
     MixedPrecision,
     StateDictType,
@@ -36,7 +39,28 @@ def rows():
     return fully_shard(made)
 
 
+def moved(wrap):
+    """Wrapped in the CPU's memory, an inner part by itself, and moved then."""
+    made = model()
+    made[0] = wrap(made[0])
+    return wrap(made).to(WHERE)
+
+
+def offloaded():
+    """Shards in the CPU's memory."""
+    made = model()
+    options = {} if KIND == "cuda" else {"mesh": init_device_mesh("cpu", (2,))}
+    fully_shard(made[0], offload_policy=CPUOffloadPolicy(), **options)
+    return fully_shard(made, offload_policy=CPUOffloadPolicy(), **options)
+
+
 WAYS = {
+    "moved": lambda: moved(lambda m: FSDP(m, device_id=None if KIND == "cuda" else WHERE)),
+    "moved orig": lambda: moved(
+        lambda m: FSDP(m, use_orig_params=True, device_id=None if KIND == "cuda" else WHERE)
+    ),
+    "offload": lambda: sharded(cpu_offload=CPUOffload(offload_params=True)),
+    "offload fully": offloaded,
     "flat": sharded,
     "orig": lambda: sharded(use_orig_params=True),
     "mixed": lambda: sharded(mixed_precision=MixedPrecision(torch.bfloat16, torch.float32)),
@@ -55,7 +79,11 @@ def trained(way):
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
-    assert all(p.device == WHERE for p in made.parameters())
+    place = torch.device("cpu") if way.startswith("offload") else WHERE
+    assert all(p.device == place for p in made.parameters())
+    if way == "fully":
+        part = next(made.parameters()).detach().cpu()
+        assert part.device.type == "cpu" and part.placements == next(made.parameters()).placements
     state = {}
     if isinstance(made, FSDP):
         with FSDP.state_dict_type(made, StateDictType.FULL_STATE_DICT):
