@@ -55,7 +55,6 @@ from rushlight.distributed.communication.work import _create_work_from_future as
 from rushlight.distributed.communication.reductions import _make_nccl_premul_sum as _make_nccl_premul_sum
 from rushlight.distributed.communication.collectives import _reduce_scatter_base as _reduce_scatter_base
 from rushlight.distributed.remote_device import _remote_device as _remote_device
-from rushlight.distributed import _state_dict_utils as _state_dict_utils
 from rushlight.distributed import algorithms as algorithms
 from rushlight.distributed.communication.collectives import all_gather as all_gather
 from rushlight.distributed.communication.collectives import all_gather_coalesced as all_gather_coalesced

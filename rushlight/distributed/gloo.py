@@ -7,8 +7,8 @@ import zlib
 from datetime import timedelta
 from typing import Any
 
+from rushlight.distributed.communication.group_methods import GlooDevice, GlooOptions
 from rushlight.distributed.communication.wire import SoloWire
-from rushlight.distributed.group_methods import GlooDevice, GlooOptions
 from rushlight.distributed.groups import ProcessGroup, join, world
 from rushlight.distributed.hub.watch import Watch
 from rushlight.distributed.rendezvous import default_pg_timeout

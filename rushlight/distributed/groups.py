@@ -20,10 +20,10 @@ from rushlight.distributed.backends import (
     served_by_nccl,
 )
 from rushlight.distributed.communication import heard
+from rushlight.distributed.communication.group_methods import GroupMethods
 from rushlight.distributed.communication.operation_queue import Operation, OperationQueue, Steps, Transfers
 from rushlight.distributed.communication.wire import INSTALL, FakeWire, SoloWire, installed, start_mpi
 from rushlight.distributed.communication.work import Work
-from rushlight.distributed.group_methods import GroupMethods
 from rushlight.distributed.hub.watch import Watch
 from rushlight.distributed.rendezvous import default_pg_timeout, meet, rendezvous
 from rushlight.distributed.stores import HashStore, PrefixStore, Store

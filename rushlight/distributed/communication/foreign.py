@@ -14,10 +14,10 @@ from typing import Any
 import rushlight
 from rushlight import Tensor
 from rushlight.distributed import options
+from rushlight.distributed.communication.group_methods import GroupMethods
 from rushlight.distributed.communication.tensor_wire import TensorWire
 from rushlight.distributed.communication.wire import Array, Request
 from rushlight.distributed.communication.work import Work
-from rushlight.distributed.group_methods import GroupMethods
 
 
 class ForeignWire(TensorWire):

@@ -12,7 +12,10 @@ from torch.distributed._state_dict_utils import (
     _gather_state_dict,
     _offload_state_dict_to_cpu,
 )
+from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP, fully_shard
+from torch.distributed.tensor import Partial, Replicate, Shard, distribute_tensor
+from torch.distributed.tensor.experimental import local_map
 from torch.distributed.utils import (
     _get_root_modules,
     _replace_by_prefix,
@@ -76,11 +79,37 @@ def states(module):
     return found
 
 
+def mapped():
+    """A product of parts, as a function of tensors."""
+    mesh = init_device_mesh("cpu", (2,))
+    torch.manual_seed(3)
+    w = distribute_tensor(torch.randn(3, 4, requires_grad=True), mesh, [Shard(1)])
+    x = distribute_tensor(torch.randn(4, 2), mesh, [Shard(0)])
+    calls = {"out_placements": [Partial()], "in_placements": ([Shard(1)], [Shard(0)], None)}
+
+    def product(w, x, factor):
+        return torch.mm(w, x) * factor
+
+    found = local_map(product, **calls)(w, x, 2.0)
+    found.full_tensor().sum().backward()
+    whole = [distribute_tensor(t.full_tensor().detach(), mesh, [Replicate()]) for t in (w, x)]
+    refused = []
+    for given in ((*whole, 2.0), (w, x, w), (2.0, x, 2.0)):
+        try:
+            local_map(product, **calls)(*given)
+        except (ValueError, AssertionError) as error:
+            refused.append(type(error).__name__)
+    again = local_map(**calls, redistribute_inputs=True)(product)(*whole, 2.0)
+    told = [found, again, w.grad]
+    return [[str(t.placements), t.full_tensor().detach().tolist()] for t in told] + refused
+
+
 def main():
     dist.init_process_group("gloo")
     rank = dist.get_rank()
     found = {name: trained(make(), rank) for name, make in WAYS.items()}
     found["states"] = states(fully())
+    found["mapped"] = mapped()
     torch.manual_seed(rank)
     layer, names, module = nn.Linear(2, 2), {"a.b": 1, "c": 2}, base()
     _sync_module_states(layer, dist.group.WORLD, 1 << 20, 0, [], True)

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rushlight.distributed.tensor.dtensor import REPLICATED
+from rushlight.distributed.tensor.experimental._func_map import local_map
 
-__all__ = ["implicit_replication"]
+__all__ = ["implicit_replication", "local_map"]
 
 
 @contextmanager
