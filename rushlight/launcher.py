@@ -12,8 +12,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from importlib import import_module
-from importlib.machinery import BuiltinImporter, ModuleSpec, SourceFileLoader, SourcelessFileLoader
+from importlib.machinery import (
+    BuiltinImporter,
+    ModuleSpec,
+    PathFinder,
+    SourceFileLoader,
+    SourcelessFileLoader,
+)
 from importlib.util import find_spec
 from types import ModuleType, TracebackType
 from typing import Any
@@ -55,6 +62,44 @@ def install_as_torch() -> None:
         )
     find_torch(distributions=True)
     _reach_children()
+
+
+# What importing PyTorch loads of Python's own library: programs name it by its packages alone.
+_LOADED = {
+    "concurrent": ("futures",),
+    "email": ("charset", "encoders", "errors", "header", "message", "parser", "utils"),
+    "http": ("client",),
+    "importlib": ("abc", "metadata", "resources"),
+    "multiprocessing": ("connection", "resource_tracker", "spawn", "util"),
+    "urllib": ("error", "parse", "request", "response"),
+}
+
+
+def _lend(package: str) -> None:
+    """Have these submodules of a package imported where a program first names one in it."""
+    sys.modules[package].__dict__.setdefault("__getattr__", partial(_lent, package, _LOADED[package]))
+
+
+def _lent(package: str, names: tuple[str, ...], name: str) -> ModuleType:
+    if name not in names:
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+    return import_module(f"{package}.{name}")
+
+
+class _Lender(SourceFileLoader):
+    """Loads a package of Python's library that is imported after torch."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run it."""
+        super().exec_module(module)
+        _lend(module.__name__)
+
+
+def _lending(name: str) -> ModuleSpec | None:
+    spec = PathFinder.find_spec(name)
+    if spec is not None and type(spec.loader) is SourceFileLoader:
+        spec.loader = _Lender(name, spec.loader.path)
+    return spec
 
 
 def find_torch(distributions: bool) -> _TorchFinder:
@@ -138,7 +183,7 @@ class _TorchFinder:
         """The spec of a torch module; None for other modules and for what Rushlight lacks."""
         root = name.partition(".")[0]
         if root not in _ROOTS:
-            return None
+            return _lending(name) if name in _LOADED and "torch" in sys.modules else None
         if name.startswith("torch.") and name.split(".", 2)[1] in _NOT_PYTORCHS:
             # Not None: the next finder would look into our folder, and load the module once more.
             raise not_found(name)
@@ -188,6 +233,8 @@ class _SameModule:
         module.__spec__ = self._spec
         if self._real == _ROOTS["torch"]:
             module.__name__ = "torch"  # libraries that patch functions look them up from the root's name on
+            for package in _LOADED.keys() & sys.modules.keys():
+                _lend(package)
 
     def __getattr__(self, name: str) -> Any:
         # What runpy, inspect and pkgutil ask a loader for; they pass the module's torch name.

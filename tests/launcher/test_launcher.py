@@ -323,3 +323,24 @@ def test_a_program_starts_before_the_engine_is_loaded(tmp_path: Path) -> None:
     """A program that only shows its usage need not wait for NumPy."""
     write(tmp_path / "p.py", "import sys, torch; print('numpy' in sys.modules)")
     assert run(tmp_path / "p.py", cwd=tmp_path).stdout == "False\n"
+
+
+def test_submodules_of_pythons_library_that_pytorch_loads_are_there_by_their_packages(tmp_path: Path) -> None:
+    lines = """
+        import urllib, importlib
+        import torch
+        import multiprocessing as mp, http, concurrent
+        print(mp.connection.Connection.__name__, http.client.OK, urllib.request.urlopen.__name__)
+        print(importlib.metadata.version.__name__, concurrent.futures.Future.__name__)
+        try:
+            mp.nothing
+        except AttributeError as error:
+            print(error)
+    """
+    found = run(write(tmp_path / "p.py", lines), cwd=tmp_path)
+    expected = [
+        "Connection 200 urlopen",
+        "version Future",
+        "module 'multiprocessing' has no attribute 'nothing'",
+    ]
+    assert found.stdout.splitlines() == expected
