@@ -173,7 +173,8 @@ def accumulated(node: Node, leaf: Any) -> None:
     if node.hooks is None:
         return
     for hook in list(node.hooks.accumulated.values()):
-        hook(leaf)
+        if hook(leaf) is not None:
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
     for hook in list(node.hooks.post.values()):
         hook((), (leaf.grad,))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -93,6 +94,19 @@ class Gradient(_Tensor):
     @_grad_fn.deleter
     def _grad_fn(self) -> None:
         raise RuntimeError("grad_fn cannot be deleted: detach_() cuts a tensor off from its graph")
+
+    @property
+    def _backward_hooks(self) -> Any:
+        """The functions of register_hook by their numbers, None where there never were any."""
+        hooks = None if self._grad_node is None else self._grad_node.hooks
+        if hooks is None:
+            return None
+        own = hooks.tensor.items()
+        return OrderedDict((key, hook) for key, (place, hook) in own if place == self._output_nr)
+
+    @_backward_hooks.deleter
+    def _backward_hooks(self) -> None:
+        raise RuntimeError("_backward_hooks cannot be deleted: remove() of a hook's handle takes it back")
 
     @property
     def output_nr(self) -> int:
