@@ -84,6 +84,11 @@ def test_a_hook_sees_the_gradients_that_are_there() -> None:
     assert seen == [(True, False)]
 
 
+def _step(w: Any) -> None:
+    w.data.sub_(w.grad)
+    w.grad = None
+
+
 @pytest.mark.parametrize("accumulating", [False, True])
 def test_gradients_are_freed_as_backward_goes(accumulating: bool) -> None:
     """A step in the backward keeps one gradient at a time; so does adding to gradients that exist."""
@@ -93,7 +98,7 @@ def test_gradients_are_freed_as_backward_goes(accumulating: bool) -> None:
         if accumulating:
             w.grad = torch.zeros(size, size)
         else:
-            w.register_post_accumulate_grad_hook(lambda w: (w.data.sub_(w.grad), setattr(w, "grad", None)))
+            w.register_post_accumulate_grad_hook(_step)
     x = torch.ones(1, size)
     for w in weights:
         x = x @ w
