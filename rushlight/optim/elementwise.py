@@ -374,7 +374,7 @@ class Elementwise(Optimizer):
             return
         differentiable = group.get("differentiable")
         by_ops = differentiable or plan.params[0]._kind.on_meta  # wrappers have no memory to step
-        plan.step = (int(plan.states[0]["step"]._array) if self._counted else plan.step) + 1
+        plan.step = (int(plan.counters[0]) if plan.counters else plan.step) + 1
         lr = group["lr"] if differentiable else number(group["lr"])
         options = self._options(group, plan)
         if by_ops:

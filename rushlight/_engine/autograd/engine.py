@@ -455,6 +455,29 @@ def _recorded_copy(grad: Tensor, leaf: Tensor) -> Tensor:
 _one = cache(partial(np.ones, ()))
 
 
+def _implicit(t: Tensor) -> Tensor:
+    """The gradient of a scalar that is not given."""
+    layout = t._geometry
+    if layout.size != 1:
+        raise RuntimeError(
+            "grad can be implicitly created only for scalar outputs; call backward(gradient=...) with a "
+            f"tensor of shape {tuple(layout.shape)}, or reduce first, with .sum() or .mean()"
+        )
+    if not t._kind.dtype.is_floating_point:
+        raise RuntimeError(
+            f"grad can be implicitly created only for real scalar outputs but got {t._kind.dtype}"
+        )
+    if LISTENING in WRAPPED:
+        return lookup_function("ones_like")(t, memory_format=preserve_format)
+    if t._kind.backend is not None:
+        return lookup_function("ones_like")(t)
+    lend = getattr(TAPE[-1], "one", None) if TAPE and not layout.ndim else None
+    if lend is not None:
+        return cast("Tensor", lend(t._kind, layout.dtype))
+    one = _one(layout.dtype).copy() if not layout.ndim else np.ones(layout.shape, layout.dtype)
+    return wrap(constant(one), t._kind)
+
+
 def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tensor]:
     if t._grad_node is None:
         raise RuntimeError(
@@ -469,22 +492,7 @@ def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tens
             )
         return t._grad_node, t._output_nr, grad if create else grad.detach()
     if grad is None:
-        layout = t._geometry
-        if layout.size != 1:
-            raise RuntimeError(
-                "grad can be implicitly created only for scalar outputs; call backward(gradient=...) with a "
-                f"tensor of shape {tuple(layout.shape)}, or reduce first, with .sum() or .mean()"
-            )
-        if not t._kind.dtype.is_floating_point:
-            raise RuntimeError(
-                f"grad can be implicitly created only for real scalar outputs but got {t._kind.dtype}"
-            )
-        if LISTENING in WRAPPED:
-            return t._grad_node, t._output_nr, lookup_function("ones_like")(t, memory_format=preserve_format)
-        if t._kind.backend is not None:
-            return t._grad_node, t._output_nr, lookup_function("ones_like")(t)
-        one = _one(layout.dtype).copy() if not layout.ndim else np.ones(layout.shape, layout.dtype)
-        return t._grad_node, t._output_nr, wrap(constant(one), t._kind)
+        return t._grad_node, t._output_nr, _implicit(t)
     if grad._geometry.shape != t._geometry.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[0] has a shape of {grad.shape} and "
@@ -534,9 +542,11 @@ def backward(
             "backward() called inside a functorch transform. This is not supported, please use "
             "functorch.grad or functorch.vjp instead or call backward() outside of functorch transforms."
         )
-    outs = listed(tensors)
+    outs = [tensors] if tensors.__class__ is Tensor else listed(tensors)
     grads = _listed(grad_tensors, len(outs))
-    if any([t.__class__ is not Tensor and isinstance(t, Gradient) and t.layout is not strided for t in outs]):
+    if tensors.__class__ is not Tensor and any(
+        [t.__class__ is not Tensor and isinstance(t, Gradient) and t.layout is not strided for t in outs]
+    ):
         sparse = import_module("rushlight._engine.autograd.sparsegrads")
         outs, grads = sparse.inner(outs), sparse.aligned(outs, grads)
     keep = create_graph if retain_graph is None else retain_graph

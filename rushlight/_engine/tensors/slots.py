@@ -21,6 +21,8 @@ from rushlight._engine.numerics.ufunc import builtin
 _PYTHON = (
     "PyBool_FromLong",
     "PyList_Append",
+    "PyList_GetItem",
+    "PyList_Size",
     "PyObject_CallNoArgs",
     "PyObject_Vectorcall",
     "PyTuple_GetItem",
@@ -63,7 +65,7 @@ def usable(things: list[tuple[Any, type, tuple[str, ...]]]) -> bool:
 
 
 def made(kind: str, own: tuple[Any, ...], *parameters: Any) -> Callable[..., Any]:
-    """A builtin of slot_code.py; kind: reader, writer, shell, recorder, same, note. own: its `self`."""
+    """A builtin of slot_code.py, write_KIND; own: its `self`."""
 
     def write(module: Any, name: str) -> None:
         # Here, since what is on the disk is not written.

@@ -123,9 +123,14 @@ def _leave(out: Any, runner: Any) -> None:
 
 def call(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """function(*args, **kwargs), its ops matched with the trace."""
-    matched = Matched(trace)
+    matched = trace.matched
+    if matched is None:
+        matched = trace.matched = Matched(trace)
     out = matched.call(trace.root, function, args, kwargs)
-    _leave(out, matched)
+    node = out._grad_node if out.__class__ is Tensor else None
+    # A graph that backward() has been through in the call has let go of all.
+    if node is None or node.saved is not None or trace.own is None or not trace.own.walked:
+        _leave(out, matched)
     return out
 
 

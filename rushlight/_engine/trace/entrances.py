@@ -8,6 +8,7 @@ it has the same kind, sizes and strides, and shares memory with the same other t
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 from rushlight._engine.kernels.runtime.team import pointer
@@ -26,6 +27,8 @@ class Entrance:
     What is the same tensor with the same array as at the last pass needs no second look at that, unless
     something came in before it that did not take part in that pass: passes are numbered, `stamp` is the one
     that brought this tensor, `seen` the last one in which it was compared with all that had come in before.
+    What comes in anew keeps the stamp of what it takes the place of if no other entrance of the trace has, or
+    had, the memory of either: others need not be compared with it.
     """
 
     __slots__ = (
@@ -33,6 +36,7 @@ class Entrance:
         "key",
         "kind",
         "known",
+        "looks",
         "place",
         "root",
         "seen",
@@ -50,6 +54,8 @@ class Entrance:
         self.tensor: Any = _nobody
         self.array: Any = _nobody
         self.root, self.seen, self.stamp = 0, -1, -1
+        # How often something else has come in than before.
+        self.looks = 0
         # The tensor's id, and what a region's `places` have for it.
         self.key, self.known = 0, (place, self.tensor)
 
@@ -60,22 +66,34 @@ class Entrance:
         s = t._storage
         if a is None or (s is not None and (s.exposed or s.foreign)):
             return None
+        before = self.root
         if a is self.array():
             if t is self.tensor():
-                known = self.seen >= region.newest or region.twin(a, self.root) == self.share
+                known = self.seen >= region.newest or region.twin(a, before) == self.share
                 return a if known else None
-            key = self.root
+            key = before
         elif a.shape == self.shape and a.strides == self.strides:
-            key = id(root(a))
+            key = id(a if a.base is None else root(a))
         else:
             return None
         if t._kind is not self.kind:
             return None
-        if region.twin(a, key) != self.share:
+        lying = region.lying
+        others, left = lying.get(key, 0) - (key == before), lying.get(before, 0)
+        alone = not others and left < 2 and self.share is None and self.stamp >= 0
+        if (not alone or region.newest == region.number) and region.twin(a, key) != self.share:
             return None
+        if not alone:
+            self.stamp = region.number
+        if key != before:
+            lying[key] = others + 1
+            if left > 1:
+                lying[before] = left - 1
+            else:
+                lying.pop(before, None)
         self.tensor, self.array, self.root = weakref.ref(t), weakref.ref(a), key
-        self.key, self.known = id(t), (self.place, self.tensor)
-        self.stamp, self.seen = region.number, -1
+        self.key, self.known, self.seen = id(t), (self.place, self.tensor), -1
+        self.looks += 1
         return a
 
 
@@ -102,11 +120,29 @@ def entered(e: str, place: int, a: str) -> list[str]:
     ]
 
 
-def apart(entrances: tuple[Entrance, ...]) -> bool:
-    """Whether what comes in by one call, and may do so one by one, lies in different memory, or is at least
-    seen in it in different ways.
+class Together:
+    """Entrances of one call. What may come in there one by one is to lie in different memory, or at least to
+    be seen in it in different ways.
+
+    at: how often these had been looked at in all when that was so; it is so as long as nothing else comes in.
     """
-    if len({e.root for e in entrances}) == len(entrances):
+
+    __slots__ = ("at", "entrances")
+
+    def __init__(self, entrances: tuple[Entrance, ...]) -> None:
+        self.entrances, self.at = entrances, -1
+
+    def look(self) -> bool:
+        """Whether that is so of what has come in."""
+        entrances = self.entrances
+        if len({e.root for e in entrances}) < len(entrances):
+            seen = [(pointer(a), a.shape, a.strides, a.dtype) for a in [e.array() for e in entrances]]
+            if len(set(seen)) < len(seen):
+                return False
+        self.at = sum([e.looks for e in entrances])
         return True
-    seen = [(pointer(a), a.shape, a.strides, a.dtype) for a in [e.array() for e in entrances]]
-    return len(set(seen)) == len(seen)
+
+
+def apart(c: str, entrances: Sequence[str]) -> str:
+    """Code of whether it is so; the arguments are names."""
+    return f"({c}.at == {' + '.join([f'{e}.looks' for e in entrances])} or {c}.look())"

@@ -48,7 +48,7 @@ def key_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor],
     plain = not kwargs  # whether all are tensors, of which there is a key
     try:
         for value in args:
-            if isinstance(value, Tensor) and value.__class__ in PLAIN and not value.__dict__:
+            if value.__class__ in PLAIN and not value.__dict__:
                 parts.append(_facts(value))
                 tensors.append(value)
             else:
@@ -76,7 +76,12 @@ def meetings(tensors: list[Tensor]) -> tuple[tuple[int, int], ...]:
     owners = []
     for t in tensors:
         a: Any = t._memory
-        owners.append(id(a if a.base is None else root(a)))
+        base = a.base
+        if base is None:
+            owners.append(id(a))
+        else:  # the bytes that a storage has, as is usual
+            plain = base.__class__ is np.ndarray and base.base is None
+            owners.append(id(base if plain else root(a)))
     if len(set(owners)) == len(owners):
         return ()
     same = [id(t) for t in tensors]

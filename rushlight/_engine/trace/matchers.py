@@ -28,7 +28,7 @@ from rushlight._engine.dispatch.nodes.saved_tensors import version_of
 from rushlight._engine.dispatch.runners.formulas import NodeFactory
 from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fresh
 from rushlight._engine.tensors.tensor import Tensor, storage
-from rushlight._engine.trace.entrances import Entrance, apart, entered, looked
+from rushlight._engine.trace.entrances import Entrance, Together, apart, entered, looked
 from rushlight._engine.trace.shells import makers
 from rushlight._engine.trace.trace import IDENTICAL, PLAINLY, SEQUENCES, Node, Renamed, bump, mentioned
 from rushlight._engine.trace.writes import free
@@ -41,7 +41,6 @@ _SCOPE: dict[str, Any] = {
     "TRACES": TRACES,
     "Tensor": Tensor,
     "AccumulateGrad": AccumulateGrad,
-    "apart": apart,
     "bump": bump,
     "free": free,
     "keep_result": keep_result,
@@ -528,7 +527,8 @@ class Writer:
         return f"({''.join(f'{e}, ' for e in edges)})"
 
     def _version(self, name: str) -> str:
-        return f"0 if {name}._storage is None else version_of({name})"
+        s = f"{name}._storage"
+        return f"0 if {s} is None else version_of({name}) if {s}.inference else {s}.version"
 
     def _second(self, n: Node, number: int, out: str) -> str:
         """Of a result that its own node keeps, with its version: a second tensor."""
@@ -648,7 +648,8 @@ class Writer:
     def _text(self, given: Sequence[str], result: str, lasting: bool) -> str:
         end = self.nodes[-1]
         if len(self.entrances) > 1:
-            self.conditions.append(f"apart(({', '.join(self.entrances)},))")
+            together = Together(tuple([self.constants[int(e[1:])] for e in self.entrances]))
+            self.conditions.append(apart(self.constant(together), self.entrances))
         at, known = self.constant(end), self.constant(end.known)
         made = "".join(f"{t}, " for t in self.shells)
         lines = [

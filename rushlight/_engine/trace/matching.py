@@ -15,7 +15,6 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,8 +34,7 @@ from rushlight._engine.tensors.tensor import ARRAY, Tensor, expect_unfilled
 from rushlight._engine.trace.learning import Learning
 from rushlight._engine.trace.recorder import Array, place_of, root
 from rushlight._engine.trace.region_recorder import RegionRecorder, Suspended
-from rushlight._engine.trace.segment import RUNNING, Path, Program, seen
-from rushlight._engine.trace.shells import makers
+from rushlight._engine.trace.shells import Shells, makers
 from rushlight._engine.trace.trace import (
     PLAINLY,
     SEQUENCES,
@@ -52,8 +50,8 @@ from rushlight._engine.trace.trace import (
 from rushlight._engine.trace.updates import Updates
 from rushlight._engine.trace.writes import Writes, filled
 
-# How many ops are known to follow one; how many sets of wanted results a segment has programs for.
-MOST_BRANCHES, MOST_SETS_WANTED = 64, 64
+# How many ops are known to follow one.
+MOST_BRANCHES = 64
 _slot: Callable[[Tensor], Array] = ARRAY.__get__
 _fill_slot: Callable[[Tensor, Array], None] = ARRAY.__set__
 _hidden, _forget = Tensor.__dict__["_hidden"].__get__, Tensor.__dict__["_hidden"].__delete__
@@ -66,7 +64,7 @@ class _Untraceable(Exception):
     """An argument that nothing is known of."""
 
 
-class Region(Learning, Writes, Updates):
+class Region(Learning, Writes, Updates, Shells):
     """A pass through a trace, one after the other: an interpreter in the dispatcher of this thread."""
 
     # Of the pass: where the segment before this one ended, its thread and that thread's variables, and the
@@ -88,6 +86,11 @@ class Region(Learning, Writes, Updates):
         self.events = 0
         # What was done beside ops, while a call is watched that is to be learnt: (node, what, ...).
         self.trail: list[Any] | None = None
+        # Gradients that backward() begins with, by kind; whether it has been called.
+        self.ones: dict[Any, Tensor] = {}
+        self.walked = False
+        # How many entrances of the trace there are to memory, by that (entrances.py).
+        self.lying: dict[int, int] = {}
         # Whether a step's own node is being made.
         self.making = False
         # Whether all programs were there; whether an op came that is not known at other sizes, either.
@@ -105,7 +108,7 @@ class Region(Learning, Writes, Updates):
         self.local = vars(LOCAL)
         # As the trace's; backward passes are not handed over.
         self.program = self.trace.program if begin is self.trace.root else None
-        self.recorded, self.warm, self.fresh = 0, True, False
+        self.recorded, self.warm, self.fresh, self.walked = 0, True, False, False
         return self
 
     def _begin(self) -> None:
@@ -481,7 +484,7 @@ class Region(Learning, Writes, Updates):
     ) -> Any:
         """Run the op as ever and note what it did, or see that it did what was noted."""
         if not self.recording:
-            for t, place in self._compute(self.node, ends=False):
+            for t, place in self.compute(self.node, ends=False):
                 self.places[id(t)] = place, weakref.ref(t)
         self.recording, self.known = True, {}
         self.recorded += 1
@@ -573,7 +576,7 @@ class Region(Learning, Writes, Updates):
                 return
             node = self.node
             if node.parent is not None or self.alive or self.entrances or self.recording:
-                self._compute(node)
+                self.compute(node)
             self.node = node
             if node.parent is not None:
                 self.before = node
@@ -583,92 +586,9 @@ class Region(Learning, Writes, Updates):
             self.node = self.before.after()
             self._begin()
 
-    def _compute(self, node: Node, ends: bool = True) -> list[tuple[Tensor, int]]:
-        """Give shells that still live their values; who they are, with their places. ends: the segment does.
-        The thread that matches may be on its way to another node now, if this is another thread: it will see
-        that `alive` is another list (late() above).
-        """
-        if self.recording:
-            if self.program is not None and node.parent is not None:
-                self._hand_over(node)
-            return []
-        self.known = {}
-        alive, self.alive = self.alive, []
-        self.met()
-        count = node.count
-        # A tensor may be noted more than once.
-        living = {id(t): t for ref in alive if (t := ref()) is not None and _peek(t) is None}
-        found = [(t, place) for t in living.values() if (place := t._hidden.place) < count]
-        try:
-            if found or node.effects:
-                self._fill(node, found, ends)
-        except BaseException:  # it is not to run again: what would have come of it is lost
-            expect_unfilled()
-            for t, _ in found:
-                if not filled(t):
-                    t._hidden = Pending(t._hidden.layout, self.trace)
-            self._restore()
-            self.undo()
-            self.before, self.node = node, node.after()
-            self._begin()
-            raise
-        self._restore()
-        return found
-
-    def _restore(self) -> None:
-        for t, a in self.emptied:
-            if not filled(t):
-                t._array = a
-                del t._hidden
-        self.emptied = []
-
-    def _hand_over(self, node: Node) -> None:
-        """Hand a segment that was recorded to whoever makes programs, and take that program's results."""
-        found = [(ref(), p) for p, ref in self.places.values() if p not in self.arrays]
-        live = [(t, p) for t, p in found if t is not None]
-        order = tuple(sorted({p for _, p in live}))
-        program = node.programs.get(order)
-        if program is None:
-            program = node.programs[order] = self.program(node, Path(node), order)
-        if node.effects:  # it was run as ever, and is not to run again
-            program.prepare(self.arrays)
-            return
-        with self._aside(), RUNNING:
-            results = program.run(self.arrays, self)
-        made = dict(zip(order, results or (), strict=results is not None))
-        for t, p in live:
-            if p in made:
-                t._array[...] = made[p]
-
     def _aside(self) -> Any:
         """While a program runs: what runs is run as if this region were not there."""
         return Suspended(self) if self.recorder in TAPE else ExitStack()
-
-    def _fill(self, node: Node, shells: list[tuple[Tensor, int]], ends: bool) -> None:
-        order = tuple(sorted({place for _, place in shells}))
-        program = node.programs.get(order)
-        if program is None and not ends and self.program is not None:  # no segment to be handed over
-            program = Program(Path(node), order)
-        if program is None:
-            if len(node.programs) >= MOST_SETS_WANTED:  # who holds what seems to be chance
-                node.programs.clear()
-            made = Program if self.program is None else partial(self.program, node)
-            program = node.programs[order] = made(Path(node), order)
-            if node.like is not None and self.program is None and order in node.like.programs:
-                program.found = node.like.programs[order].found
-        with RUNNING:
-            results = program.at_once(self.arrays, self._aside)
-        if results is None:
-            with self._aside(), RUNNING:
-                results = program.run(self.arrays, self)
-        found = dict(zip(order, results, strict=True))
-        for t, place in shells:
-            a = found[place]
-            if self.real:
-                spec = program.path.specs[place]
-                a = seen(spec, self.real[spec.memory]) if spec.memory in self.real else a
-            _fill_slot(t, a)
-            _forget(t)
 
     # --- the call --------------------------------------------------------------------------------------
 

@@ -9,15 +9,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from rushlight._engine.autograd import hooks
 from rushlight._engine.autograd.grad_mode import LOCAL
-from rushlight._engine.core.recording import TAPE
+from rushlight._engine.core.recording import TAPE, constant
 from rushlight._engine.dispatch.interpreters import MODES, STACK
 from rushlight._engine.lazy import our_module
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.geometry import contiguous_format
 from rushlight._engine.tensors.gradient import Gradient, as_kept
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor, wrap
 from rushlight._engine.trace import walks
 from rushlight._engine.trace.recorder import Array
 
@@ -123,10 +125,24 @@ class RegionRecorder:
         """A whole backward pass: at once where it is known (walks.py)."""
         region, modes = self.region, STACK.modes
         plain = how == _TO_LEAVES and len(roots) == 1 and not LOCAL.enabled and not walks.heard()
+        region.walked = True
         if plain and modes and modes[-1] is region:
             walks.walk(region, function, roots, keep, how)
         else:
+            region.ones.clear()
             function(roots, keep, *how)
+
+    def one(self, kind: Any, dtype: Any) -> Tensor:
+        """The gradient that the pass through a scalar's graph begins with: the same tensor as long as passes
+        are known as a whole, in which nobody gets to see it.
+        """
+        here = self.region.mine() and self.region.unit is None
+        found: Tensor | None = self.region.ones.get(kind) if here else None
+        if found is None:
+            found = wrap(constant(np.ones((), dtype)), kind)
+            if here:
+                self.region.ones[kind] = found
+        return found
 
     def run_node(self, node: Any, grad: Any) -> Any:
         """What a node's rule gives: at once where it is known (matchers.py)."""

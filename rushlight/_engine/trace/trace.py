@@ -114,8 +114,10 @@ class Node:
         "entered",
         "next",
         "flushed",
+        "latest",
         "seen",
         "programs",
+        "fills",
         "fixed",
         "warned",
         "known",
@@ -150,8 +152,12 @@ class Node:
         self.next: dict[Any, Node] = {}
         # Where the next segment begins, by the switches that ops ask (core/switches.py).
         self.flushed: dict[Any, Node] = {}
+        self.latest: Any = None, None
         self.seen = 0
         self.programs: dict[Any, Any] = {}
+        # Of shells that lived at the end of a segment, by their places: the program, and which of its
+        # results each got.
+        self.fills: dict[tuple[int, ...], Any] = {}
         # Whether the step is to run as it is, each time.
         self.fixed = False
         # How often it gave warnings.
@@ -165,10 +171,14 @@ class Node:
     def after(self) -> Node:
         """Where a segment begins that follows this one, which ends here."""
         key = switches()
+        known, node = self.latest
+        if key == known:  # to look for it takes longer
+            return node  # type: ignore[no-any-return]
         node = self.flushed.get(key)
         if node is None:
             node = self.flushed[key] = Node()
             node.like = None if self.like is None else self.like.flushed.get(key)
+        self.latest = key, node
         return node
 
     def resemble(self, other: Node | None) -> None:
@@ -261,6 +271,8 @@ class Trace:
         self.faster = 0
         # What share of a call's time is saved by matching it, and what it takes to learn a kind of arguments.
         self.gain, self.price = 0.3, 0.0
+        # Who runs calls that are matched and not timed (choice.py).
+        self.matched: Any = None
         # What makes a segment's program: of a path, its node, and the places that are wanted.
         self.program: Any = None
         # Where segments ended, and why, if somebody asks.

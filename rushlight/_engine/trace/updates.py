@@ -11,7 +11,9 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections.abc import Sequence
+from functools import partial
 from itertools import chain
+from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -34,6 +36,7 @@ class Update:
         self.kernel, self.states = plan.kernel, len(plan.names)
         # One more, as the kernel reads ahead.
         self.numbers = np.zeros(len(plan.kernel.scalars) + 1)
+        self.pack = partial(Struct(f"{len(plan.kernel.scalars)}d").pack_into, self.numbers.data, 0)
         # The memory that is written to, or that the optimizer looks at, but for the parameters'.
         self.beside = frozenset([id(root(t._memory)) for t in plan.rest if isinstance(t, Tensor)])
 
@@ -111,8 +114,8 @@ class Updates:
     recorded: int
 
     def takes(self: Any) -> bool:
-        """Whether an optimizer's step may be taken in."""
-        return self.mine() and self.unit is None and self.program is None and self in STACK.modes
+        """Whether an optimizer's step of this thread may be taken in."""
+        return self.unit is None and self.program is None and self in STACK.modes
 
     def update(self: Any, plan: Any, numbers: Sequence[float]) -> bool:
         """Put off the step of a bucket with these numbers; False, with all else computed, where it is to be
@@ -128,7 +131,7 @@ class Updates:
             take = self.known.get(own)
             taken = (take is not None and take(self, plan)) or self._taken(own, plan)
         if taken:
-            own.numbers[:-1] = numbers
+            own.pack(*numbers)
             self.stepped.append(plan)
         elif taken is not None:
             self.settle()
@@ -189,7 +192,7 @@ class Updates:
     ) -> None:
         """Note the update, which is done at once."""
         if not self.recording:
-            for t, place in self._compute(self.node):
+            for t, place in self.compute(self.node):
                 self.places[id(t)] = place, weakref.ref(t)
         self.recording, self.known = True, {}
         self.recorded += 1

@@ -58,6 +58,7 @@ def walk(region: Any, function: Callable[..., None], roots: Any, keep: bool, how
     take = region.known.get(key)
     if take is not None and take(region, (root, number, grad)) is not NotImplemented:
         return
+    region.ones.clear()
     mark = region.mark(key)
     start, _, trail = mark
     graph = None if trail is None else Graph(root)

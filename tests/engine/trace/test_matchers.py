@@ -192,3 +192,69 @@ def test_what_changes_from_call_to_call(seed):
             assert same(p, q), (number, situation, place)
     assert eager.model.said == matched.model.said
     assert same(state, other_state)
+
+
+class Seen:
+    """A call that reads tensors of a pool by names which change from call to call, by one op or by several."""
+
+    def __init__(self, seed, is_matched):
+        self.choose, self.is_matched = random.Random(seed), is_matched
+        self.trace = matching.Trace()
+        torch.manual_seed(seed)
+        self.pool = [torch.randn(4, 6) for _ in range(4)]
+        self.pool += [self.pool[0][:], self.pool[1].detach(), nn.Parameter(torch.randn(4, 6))]
+        self.names = [self.pool[k] for k in (0, 1, 2)]
+
+    def read(self):
+        a, b, c = self.names
+        total = torch.lerp(a, b, c) * 2
+        total = total + a
+        return total - b.mul(c).relu()
+
+    def write(self):
+        a, b, c = self.names
+        first = a * 2
+        with torch.no_grad():
+            b.add_(first)
+        return first + c
+
+    def step(self):
+        if self.choose.random() < 0.4:
+            self.names[self.choose.randrange(3)] = self.choose.choice(self.pool)
+        if self.choose.random() < 0.3:
+            self.pool[self.choose.randrange(4)] = torch.randn(4, 6)
+        run = self.choose.choice([self.read, self.read, self.read, self.write])
+        out = choice.call(self.trace, run, (), {}) if self.is_matched else run()
+        return [t.detach().clone() for t in (out, *self.pool)]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_which_of_what_comes_in_is_the_same_memory(seed):
+    eager, matched = Seen(seed, False), Seen(seed, True)
+    random_state = torch.get_rng_state()
+    for number in range(80):
+        torch.set_rng_state(random_state)
+        wanted = eager.step()
+        torch.set_rng_state(random_state)
+        found = matched.step()
+        random_state = torch.get_rng_state()
+        for place, (a, b) in enumerate(zip(wanted, found, strict=True)):
+            assert same(a, b), (number, place)
+
+
+def test_a_pass_begins_with_a_gradient_of_its_own_where_somebody_sees_it():
+    w, seen = torch.ones(3, requires_grad=True), []
+
+    def step(hooked):
+        w.grad = None
+        loss = (w * 2).sum()
+        if hooked:
+            loss.register_hook(lambda g: seen.append(g.mul_(5)))
+        loss.backward()
+        return loss
+
+    trace = matching.Trace()
+    for number in range(24):
+        choice.call(trace, step, (number in (9, 10, 15, 16, 17),), {})
+        assert w.grad.tolist() == ([10.0] * 3 if number in (9, 10, 15, 16, 17) else [2.0] * 3), number
+    assert [g.item() for g in seen] == [5.0] * 5

@@ -4,6 +4,7 @@ import gc
 import sys
 import weakref
 
+import numpy as np
 import pytest
 
 import rushlight as torch
@@ -74,6 +75,26 @@ def test_a_second_tensor_shares_the_storage(makers):
 def test_arrays_are_looked_at_without_asking(makers):
     t = torch.ones(2)
     assert makers.peek(t) is t._array
+
+
+def test_those_that_live_get_their_values(makers):
+    alive, kind, hidden = [], torch.ones(2)._kind, object()
+    held = [makers.shell(alive, kind, hidden) for _ in range(3)]
+    makers.shell(alive, kind, hidden)  # which nobody holds
+    full = torch.ones(2)
+    alive += [weakref.ref(full), alive[0]]
+    before = counts(*held)
+    found = []
+    makers.living(alive, found)
+    assert [*map(id, found)] == [*map(id, [*held, held[0]])] and alive[3]() is None
+    array, others = np.zeros(2), [np.ones(2) for _ in held]
+    references = counts(hidden, array)
+    makers.fill(found, [*others, array])  # the first of what comes twice
+    assert [makers.peek(t) is a for t, a in zip(held, others, strict=True)] == [True] * 3
+    assert not any(hasattr(t, "_hidden") for t in held)
+    assert counts(hidden, array) == [references[0] - 3, references[1]]
+    del found
+    assert counts(*held) == before
 
 
 @pytest.mark.skipif(not slots.usable([]), reason="there is no machine code")

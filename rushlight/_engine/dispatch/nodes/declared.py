@@ -10,7 +10,7 @@ from rushlight._engine.autograd.node import TRACES, Node, backward_name, next_se
 from rushlight._engine.dispatch import node_names as names_of
 from rushlight._engine.dispatch.generated_code import compile_function
 from rushlight._engine.dispatch.nodes.formula_nodes import fit
-from rushlight._engine.dispatch.nodes.saved_arguments import VersionedList, kept, saved
+from rushlight._engine.dispatch.nodes.saved_arguments import VersionedList, argument, kept, saved
 from rushlight._engine.dispatch.nodes.saved_tensors import result_alias
 from rushlight._engine.ops.signature import Param
 from rushlight._engine.ops.table import Row
@@ -86,6 +86,8 @@ class Rules:
         self.rule, self.row = rule, row
         self.tensor_params = [p for p in row.params if p.is_tensor or p.is_list]
         self.places = {p.name: place for place, p in enumerate(self.tensor_params)}
+        for p in row.params:
+            argument(p.name)
         names = keeps if keeps is not None else read_by(rule)
         self.keeps = frozenset(p.name for p in row.params if p.name in names)
         self.keeps_result = "result" in names

@@ -27,20 +27,10 @@ class Saved:
     _kinds: Any
     _results: Any
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "result":
-            return Results(self) if self._results[0] else self._result(0)
-        try:
-            value = self._values[name]
-        except KeyError:
-            raise AttributeError(
-                f"gradient rule of {self._node.name()}: no argument {name!r}; it has {sorted(self._values)}"
-            ) from None
-        if value.__class__ is Versioned:
-            return check_version(self._node, value.tensor, value.version)
-        if value.__class__ is VersionedList:
-            return list(Items(self._node, value.items))
-        return value
+    @property
+    def result(self) -> Any:
+        """The op's result, or its results, if it gives several."""
+        return Results(self) if self._results[0] else self._result(0)
 
     def items(self, name: str) -> Sequence[Any]:
         """A list of tensors, each of which must be as it was only if the rule looks at it."""
@@ -100,6 +90,29 @@ class Saved:
                 return any([e is not None and e[0] in useful for e in edges])
             start += count
         return False
+
+
+def argument(name: str) -> None:
+    """Let rules read the argument `name` as an attribute.
+
+    It is a property: a class with a `__getattr__` takes several times as long to find any slot.
+    """
+
+    def read(self: Saved) -> Any:
+        try:
+            value = self._values[name]
+        except KeyError:
+            raise AttributeError(
+                f"gradient rule of {self._node.name()}: no argument {name!r}; it has {sorted(self._values)}"
+            ) from None
+        if value.__class__ is Versioned:
+            return check_version(self._node, value.tensor, value.version)
+        if value.__class__ is VersionedList:
+            return list(Items(self._node, value.items))
+        return value
+
+    if name not in Saved.__dict__:
+        setattr(Saved, name, property(read))
 
 
 def saved(values: dict[str, Any], shapes: Any, kinds: Any, results: Any) -> Saved:

@@ -127,6 +127,48 @@ def write_shell(module: Module, name: str, slots: Mapping[str, int]) -> None:
     f.finish()
 
 
+def write_living(module: Module, name: str, array: int) -> None:
+    """living(refs, found): put the tensors that weak references lead to, and that have no array, into a
+    list.
+    """
+    f = _begin(module, name)
+    refs, found = _given(f, 2)
+    dead = f.fresh("dead")
+    failed = f.var(0, "i32")
+    with f.loop(called(f, "PyList_Size", "i64", f"ptr {refs}")) as i:
+        ref = called(f, "PyList_GetItem", "ptr", f"ptr {refs}", f"i64 {i}")
+        thing = called(f, "PyObject_CallNoArgs", "ptr", f"ptr {ref}")
+        there = f.op(f"icmp ne ptr {thing}, {_own(f, 0)}")
+        with f.when(there), f.when(_null(f, f.load("ptr", thing, array))):
+            failed.set(called(f, "PyList_Append", "i32", f"ptr {found}", f"ptr {thing}"))
+        called(f, "Py_DecRef", "void", f"ptr {thing}")
+        f.leave(f.op(f"icmp ne i32 {failed.get()}, 0"), dead)
+    called(f, "Py_IncRef", "void", f"ptr {found}")
+    f.emit(f"ret ptr {found}")
+    f.start(dead)
+    f.emit("ret ptr null")
+    f.finish()
+
+
+def write_filler(module: Module, name: str, array: int, hidden: int) -> None:
+    """fill(tensors, arrays): give tensors that have no arrays theirs, which are no longer pending then."""
+    f = _begin(module, name)
+    tensors, arrays = _given(f, 2)
+    with f.loop(called(f, "PyList_Size", "i64", f"ptr {tensors}")) as i:
+        thing, value = (
+            called(f, "PyList_GetItem", "ptr", f"ptr {items}", f"i64 {i}") for items in (tensors, arrays)
+        )
+        with f.when(_null(f, f.load("ptr", thing, array))):
+            _set(f, thing, array, value)
+            old = f.load("ptr", thing, hidden)
+            f.store("ptr", "null", thing, hidden)
+            with f.when(f.op(f"icmp ne ptr {old}, null")):
+                called(f, "Py_DecRef", "void", f"ptr {old}")
+    called(f, "Py_IncRef", "void", f"ptr {tensors}")
+    f.emit(f"ret ptr {tensors}")
+    f.finish()
+
+
 def write_recorder(module: Module, name: str, slots: Mapping[str, int], result: int) -> None:
     """record(tensor, class, next, saved): a node of that class, also in the tensor's slot at `result`, which
     holds None.

@@ -7,7 +7,7 @@ do what NumPy or a kernel would do, with the same bits, or None where no loop is
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from itertools import groupby
 from math import prod
 from operator import itemgetter
@@ -113,9 +113,12 @@ class Run:
         """All of it, from a stage on."""
         threads = self.threads if self.threads < 2 else min(self.threads, parallel.get_num_threads())
         while done < self.count:
-            with ExitStack() if self.within else nullcontext() as stack:
-                for context in self.within:
-                    stack.enter_context(context())  # type: ignore[union-attr]
+            if self.within:
+                with ExitStack() as stack:
+                    for context in self.within:
+                        stack.enter_context(context())
+                    done = team.run_stages(self.address, done, self.count, threads)
+            else:
                 done = team.run_stages(self.address, done, self.count, threads)
             if done < self.count:
                 python, done = self.instead[done]
