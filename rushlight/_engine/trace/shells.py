@@ -174,6 +174,7 @@ class Shells:
     emptied: list[tuple[Tensor, Array]]
     known: dict[Any, Any]
     node: TraceNode
+    before: TraceNode  # where the segment before this one ended
 
     def compute(self: Any, node: TraceNode, ends: bool = True) -> list[tuple[Tensor, int]]:
         """Give shells that still live their values; who they are, with their places. ends: the segment does.
