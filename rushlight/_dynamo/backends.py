@@ -123,7 +123,8 @@ def code_of(function: Any) -> CodeType | None:
 
 def forget() -> None:
     """Forget what backends have made of functions."""
-    _KNOWN.clear()
+    for of_code in _KNOWN.values():
+        of_code.clear()
 
 
 class Segment:

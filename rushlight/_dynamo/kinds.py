@@ -83,15 +83,15 @@ class SizesOfKind:
 
     def __init__(self, sizes: Sizes) -> None:
         self.sizes = sizes
-        # By the text of the graph: (sizes that it was made for, dims that are free, the graph).
-        self._made: dict[str, list[tuple[_Shapes, set[tuple[int, int]], Callable[..., Any]]]] = {}
+        # By what the graph says: (sizes that it was made for, dims that are free, the graph).
+        self._made: dict[Any, list[tuple[_Shapes, set[tuple[int, int]], Callable[..., Any]]]] = {}
 
     def known(self, module: fx.GraphModule, inputs: Sequence[Tensor]) -> Callable[..., Any] | None:
         """What runs this graph at these sizes, if that is there."""
         if self.sizes.dynamic is False:
             return None
         shapes = _shapes(inputs)
-        for made, free, compiled in self._made.get(module.code, ()):
+        for made, free, compiled in self._made.get(_said(module), ()):
             if _serves(made, free, shapes):
                 return compiled
         return None
@@ -103,11 +103,16 @@ class SizesOfKind:
         shapes, free = _shapes(inputs), set[tuple[int, int]]()
         if self.sizes.dynamic or not (self.sizes.dynamic is None and config.assume_static_by_default):
             free = {(i, d) for i, shape in enumerate(shapes) for d, n in enumerate(shape) if n > 1}
-        made = self._made.setdefault(module.code, [])
+        made = self._made.setdefault(_said(module), [])
         for before, known, _ in made if config.automatic_dynamic_shapes else ():
             if list(map(len, before)) == list(map(len, shapes)):
                 free |= known | _differing(before, shapes)
         made.append((shapes, free, compiled))
+
+
+def _said(module: fx.GraphModule) -> Any:
+    """The text of a graph, and the functions that it calls: several may have one name."""
+    return module.code, *[n.target for n in module.graph.nodes if n.op == "call_function"]
 
 
 def _shapes(inputs: Sequence[Tensor]) -> _Shapes:

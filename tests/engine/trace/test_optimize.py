@@ -283,3 +283,17 @@ def test_counters_tell_of_graphs_and_why_they_end():
     assert dict(counters["frames"]) == {"total": 2, "ok": 2}
     assert dict(counters["stats"]) == {"unique_graphs": 2, "calls_captured": 3}
     assert dict(counters["graph_break"]) == {"graph_break() was called": 1}
+
+
+def test_gradients_of_other_formulas_are_other_graphs():
+    def trained(x, f):
+        f(x).sum().backward()
+        return x.grad * 1
+
+    keeper = EagerAndRecordGraphs()
+    compiled = torch.compile(trained, backend=keeper, dynamic=True)
+    for f in (torch.sinh, torch.cosh, torch.sinh, torch.cosh):
+        for size in (3, 3, 4, 5):
+            x, y = torch.rand(2, size).unbind()
+            x, y = x.clone().requires_grad_(), x.clone().requires_grad_()
+            assert compiled(x, f).allclose(trained(y, f))
