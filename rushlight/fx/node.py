@@ -143,6 +143,12 @@ class Node:
         """Put `arg` into that place of `args`."""
         self.args = (*self.args[:idx], arg, *self.args[idx + 1 :])
 
+    def insert_arg(self, idx: int, arg: Any) -> None:
+        """Put `arg` before that place of `args`. AssertionError for a place outside of them."""
+        if not 0 <= idx <= len(self.args):
+            raise AssertionError(f"insert_args index must be between 0 and len(self.args), got {idx}")
+        self.args = (*self.args[:idx], arg, *self.args[idx:])
+
     def update_kwarg(self, key: str, arg: Any) -> None:
         """Put `arg` under that keyword."""
         self.kwargs = {**self.kwargs, key: arg}

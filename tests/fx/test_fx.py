@@ -168,3 +168,14 @@ def test_a_call_of_inserting_after_alone_moves_where_nodes_go():
     graph.inserting_after(first)
     added = graph.call_function(torch.sigmoid, (first,))
     assert [node.name for node in graph.nodes][:3] == ["input_1", first.name, added.name]
+
+
+def test_arguments_are_inserted() -> None:
+    graph = torch.fx.Graph()
+    x, y = graph.placeholder("x"), graph.placeholder("y")
+    node = graph.call_function(torch.add, (x,))
+    node.insert_arg(0, y)
+    assert node.args == (y, x)
+    assert list(y.users) == [node]
+    with pytest.raises(AssertionError, match="between 0 and len"):
+        node.insert_arg(4, y)
