@@ -297,3 +297,14 @@ def test_gradients_of_other_formulas_are_other_graphs():
             x, y = torch.rand(2, size).unbind()
             x, y = x.clone().requires_grad_(), x.clone().requires_grad_()
             assert compiled(x, f).allclose(trained(y, f))
+
+
+def test_equal_graphs_at_two_places_are_two():
+    def twice(x):
+        y = x.sin() * 2
+        dynamo.graph_break()
+        return y.sin() * 2
+
+    counter = CompileCounter()
+    torch.compile(twice, backend=counter)(torch.ones(3))
+    assert counter.frame_count == 2
