@@ -36,17 +36,34 @@ class _DenseLayer(nn.Module):
         load: Any = getattr(super(), "_load_from_state_dict")
         load(state_dict, prefix, *args)
 
-    def bn_function(self, *inputs: Tensor) -> Tensor:
+    def bn_function(self, inputs: list[Tensor]) -> Tensor:
         """The bottleneck."""
         return self.conv1(self.relu1(self.norm1(torch.cat(inputs, 1))))
+
+    def any_requires_grad(self, input: list[Tensor]) -> bool:
+        """Whether a gradient is wanted of one of them."""
+        for tensor in input:  # noqa: SIM110 - scripts know no generators
+            if tensor.requires_grad:
+                return True
+        return False
+
+    @torch.jit.unused
+    def call_checkpoint_bottleneck(self, input: list[Tensor]) -> Tensor:
+        """The bottleneck, computed again in the backward pass."""
+
+        def again(*inputs: Tensor) -> Tensor:
+            return self.bn_function(list(inputs))
+
+        found: Tensor = checkpoint(again, *input, use_reentrant=False)
+        return found
 
     def forward(self, input: Tensor | list[Tensor]) -> Tensor:
         """input: features (N, C_i, H, W) of all layers before."""
         before = [input] if isinstance(input, Tensor) else input
-        if self.memory_efficient and any(t.requires_grad for t in before):
-            narrow = checkpoint(self.bn_function, *before, use_reentrant=False)
+        if self.memory_efficient and self.any_requires_grad(before):
+            narrow = self.call_checkpoint_bottleneck(before)
         else:
-            narrow = self.bn_function(*before)
+            narrow = self.bn_function(before)
         new = self.conv2(self.relu2(self.norm2(narrow)))
         return F.dropout(new, p=self.drop_rate, training=self.training) if self.drop_rate > 0 else new
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
-from typing import Any
+from typing import Any, NamedTuple
 
 import rushlight as torch
 import rushlight.nn.functional as F
@@ -13,21 +12,23 @@ from rushlight_vision.models import _api
 from rushlight_vision.models._legacy import handle_legacy_interface
 from rushlight_vision.models.weights import before
 
-GoogLeNetOutputs = namedtuple("GoogLeNetOutputs", ["logits", "aux_logits2", "aux_logits1"])
+
+class GoogLeNetOutputs(NamedTuple):
+    """The logits (N, num_classes) of a GoogLeNet and of its classifiers beside."""
+
+    logits: Tensor
+    aux_logits2: Tensor | None
+    aux_logits1: Tensor | None
 
 
 def renormalised(x: Tensor) -> Tensor:
     """Images (N, 3, H, W) normalised as torchvision's others are, as those of [-1, 1] that weights of
     TensorFlow were trained on.
     """
-    means, deviations = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-    return torch.cat(
-        [
-            torch.unsqueeze(x[:, i], 1) * (d / 0.5) + (m - 0.5) / 0.5
-            for i, (m, d) in enumerate(zip(means, deviations, strict=True))
-        ],
-        1,
-    )
+    red = torch.unsqueeze(x[:, 0], 1) * (0.229 / 0.5) + (0.485 - 0.5) / 0.5
+    green = torch.unsqueeze(x[:, 1], 1) * (0.224 / 0.5) + (0.456 - 0.5) / 0.5
+    blue = torch.unsqueeze(x[:, 2], 1) * (0.225 / 0.5) + (0.406 - 0.5) / 0.5
+    return torch.cat((red, green, blue), 1)
 
 
 class BasicConv2d(nn.Module):
@@ -164,23 +165,29 @@ class GoogLeNet(nn.Module):
         """The logits of images that are normalised, and those of the second and first classifier beside."""
         x = self.maxpool1(self.conv1(x))
         x = self.maxpool2(self.conv3(self.conv2(x)))
-        aside: dict[str, Tensor | None] = {"inception4a": None, "inception4d": None}
-        others = {"inception4a": self.aux1, "inception4d": self.aux2}
-        for name in _INCEPTIONS:
-            x = getattr(self, name)(x)
-            other = others.get(name)
-            if other is not None and self.training:
-                aside[name] = other(x)
-        x = self.fc(self.dropout(torch.flatten(self.avgpool(x), 1)))
-        return x, aside["inception4d"], aside["inception4a"]
+        x = self.inception4a(self.maxpool3(self.inception3b(self.inception3a(x))))
+        aux1: Tensor | None = None
+        if self.aux1 is not None and self.training:
+            aux1 = self.aux1(x)
+        x = self.inception4d(self.inception4c(self.inception4b(x)))
+        aux2: Tensor | None = None
+        if self.aux2 is not None and self.training:
+            aux2 = self.aux2(x)
+        x = self.maxpool4(self.inception4e(x))
+        x = self.inception5b(self.inception5a(x))
+        return self.fc(self.dropout(torch.flatten(self.avgpool(x), 1))), aux2, aux1
 
+    @torch.jit.unused
     def eager_outputs(self, x: Tensor, aux2: Tensor | None, aux1: Tensor | None) -> Any:
         """All three classifiers' logits while training, else those of the main one."""
         return GoogLeNetOutputs(x, aux2, aux1) if self.training and self.aux_logits else x
 
-    def forward(self, x: Tensor) -> Tensor | GoogLeNetOutputs:
-        """x: (N, 3, H, W); gives (N, num_classes), or GoogLeNetOutputs of three such."""
-        found: Tensor | GoogLeNetOutputs = self.eager_outputs(*self._forward(self._transform_input(x)))
+    def forward(self, x: Tensor) -> GoogLeNetOutputs:
+        """x: (N, 3, H, W); gives (N, num_classes), or, as scripts always do, GoogLeNetOutputs."""
+        x, aux2, aux1 = self._forward(self._transform_input(x))
+        if torch.jit.is_scripting():
+            return GoogLeNetOutputs(x, aux2, aux1)
+        found: GoogLeNetOutputs = self.eager_outputs(x, aux2, aux1)
         return found
 
 

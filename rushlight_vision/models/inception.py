@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import rushlight as torch
 import rushlight.nn.functional as F
@@ -15,7 +14,14 @@ from rushlight_vision.models._legacy import handle_legacy_interface
 from rushlight_vision.models.googlenet import BasicConv2d as _BasicConv2d, renormalised
 from rushlight_vision.models.weights import before
 
-InceptionOutputs = namedtuple("InceptionOutputs", ["logits", "aux_logits"])
+
+class InceptionOutputs(NamedTuple):
+    """The logits (N, num_classes) of an Inception3 and of its classifier beside."""
+
+    logits: Tensor
+    aux_logits: Tensor | None
+
+
 _InceptionOutputs = InceptionOutputs
 
 
@@ -32,7 +38,7 @@ def _halved(x: Tensor) -> Tensor:
 
 
 class _Branches(nn.Module):
-    """Convolutions by name, which `_run` applies one after the other."""
+    """Convolutions by name; a subclass says in `_forward` what its branches make of them."""
 
     def __init__(self, conv_block: Any) -> None:
         super().__init__()
@@ -50,11 +56,6 @@ class _Branches(nn.Module):
             own = name if len(kernels) == 1 else f"{name}_{i + 1}"
             setattr(self, own, self._make(channels[i], channels[i + 1], **options))
 
-    def _run(self, x: Tensor, *names: str) -> Tensor:
-        for name in names:
-            x = getattr(self, name)(x)
-        return x
-
     def _forward(self, x: Tensor) -> list[Tensor]:
         """What the branches give, which lie one after the other in the result's channels."""
         raise NotImplementedError(f"{type(self).__name__} does not say what its branches are")
@@ -62,10 +63,6 @@ class _Branches(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, in_channels, H, W); gives the channels of all branches."""
         return torch.cat(self._forward(x), 1)
-
-
-def _numbered(name: str, count: int) -> list[str]:
-    return [f"{name}_{i}" for i in range(1, count + 1)]
 
 
 class InceptionA(_Branches):
@@ -81,10 +78,10 @@ class InceptionA(_Branches):
     def _forward(self, x: Tensor) -> list[Tensor]:
         """Gives (N, 224 + pool_features, H, W)."""
         return [
-            self._run(x, "branch1x1"),
-            self._run(x, *_numbered("branch5x5", 2)),
-            self._run(x, *_numbered("branch3x3dbl", 3)),
-            self._run(_pooled(x), "branch_pool"),
+            self.branch1x1(x),
+            self.branch5x5_2(self.branch5x5_1(x)),
+            self.branch3x3dbl_3(self.branch3x3dbl_2(self.branch3x3dbl_1(x))),
+            self.branch_pool(_pooled(x)),
         ]
 
 
@@ -98,7 +95,11 @@ class InceptionB(_Branches):
 
     def _forward(self, x: Tensor) -> list[Tensor]:
         """Gives in_channels + 480 channels."""
-        return [self._run(x, "branch3x3"), self._run(x, *_numbered("branch3x3dbl", 3)), _halved(x)]
+        return [
+            self.branch3x3(x),
+            self.branch3x3dbl_3(self.branch3x3dbl_2(self.branch3x3dbl_1(x))),
+            _halved(x),
+        ]
 
 
 class InceptionC(_Branches):
@@ -114,11 +115,14 @@ class InceptionC(_Branches):
 
     def _forward(self, x: Tensor) -> list[Tensor]:
         """Gives (N, 768, H, W)."""
+        one = self.branch1x1(x)
+        seven = self.branch7x7_3(self.branch7x7_2(self.branch7x7_1(x)))
+        double = self.branch7x7dbl_3(self.branch7x7dbl_2(self.branch7x7dbl_1(x)))
         return [
-            self._run(x, "branch1x1"),
-            self._run(x, *_numbered("branch7x7", 3)),
-            self._run(x, *_numbered("branch7x7dbl", 5)),
-            self._run(_pooled(x), "branch_pool"),
+            one,
+            seven,
+            self.branch7x7dbl_5(self.branch7x7dbl_4(double)),
+            self.branch_pool(_pooled(x)),
         ]
 
 
@@ -133,8 +137,8 @@ class InceptionD(_Branches):
     def _forward(self, x: Tensor) -> list[Tensor]:
         """Gives in_channels + 512 channels."""
         return [
-            self._run(x, *_numbered("branch3x3", 2)),
-            self._run(x, *_numbered("branch7x7x3", 4)),
+            self.branch3x3_2(self.branch3x3_1(x)),
+            self.branch7x7x3_4(self.branch7x7x3_3(self.branch7x7x3_2(self.branch7x7x3_1(x)))),
             _halved(x),
         ]
 
@@ -153,16 +157,17 @@ class InceptionE(_Branches):
         self._chain("branch3x3dbl_3b", (384, 384), ((3, 1),))
         self._chain("branch_pool", (in_channels, 192), (1,))
 
-    def _both(self, x: Tensor, name: str) -> Tensor:
-        return torch.cat([self._run(x, f"{name}a"), self._run(x, f"{name}b")], 1)
-
     def _forward(self, x: Tensor) -> list[Tensor]:
         """Gives (N, 2048, H, W)."""
+        one = self.branch1x1(x)
+        three = self.branch3x3_1(x)
+        three = torch.cat([self.branch3x3_2a(three), self.branch3x3_2b(three)], 1)
+        double = self.branch3x3dbl_2(self.branch3x3dbl_1(x))
         return [
-            self._run(x, "branch1x1"),
-            self._both(self._run(x, "branch3x3_1"), "branch3x3_2"),
-            self._both(self._run(x, *_numbered("branch3x3dbl", 2)), "branch3x3dbl_3"),
-            self._run(_pooled(x), "branch_pool"),
+            one,
+            three,
+            torch.cat([self.branch3x3dbl_3a(double), self.branch3x3dbl_3b(double)], 1),
+            self.branch_pool(_pooled(x)),
         ]
 
 
@@ -248,17 +253,26 @@ class Inception3(nn.Module):
         x = self.Conv2d_4a_3x3(self.Conv2d_3b_1x1(self.maxpool1(x)))
         x = self.Mixed_5d(self.Mixed_5c(self.Mixed_5b(self.maxpool2(x))))
         x = self.Mixed_6e(self.Mixed_6d(self.Mixed_6c(self.Mixed_6b(self.Mixed_6a(x)))))
-        aux = self.AuxLogits(x) if self.AuxLogits is not None and self.training else None
+        aux: Tensor | None = None
+        if self.AuxLogits is not None and self.training:
+            aux = self.AuxLogits(x)
         x = self.avgpool(self.Mixed_7c(self.Mixed_7b(self.Mixed_7a(x))))
         return self.fc(torch.flatten(self.dropout(x), 1)), aux
 
-    def eager_outputs(self, x: Tensor, aux: Tensor | None) -> Tensor | InceptionOutputs:
+    @torch.jit.unused
+    def eager_outputs(self, x: Tensor, aux: Tensor | None) -> Any:
         """Both classifiers' logits while training, else those of the main one."""
         return InceptionOutputs(x, aux) if self.training and self.aux_logits else x
 
-    def forward(self, x: Tensor) -> Tensor | InceptionOutputs:
-        """x: (N, 3, H, W), of at least 75 pixels a side; gives (N, num_classes), or InceptionOutputs."""
-        return self.eager_outputs(*self._forward(self._transform_input(x)))
+    def forward(self, x: Tensor) -> InceptionOutputs:
+        """x: (N, 3, H, W), of at least 75 pixels a side; gives (N, num_classes), or, as scripts always do,
+        InceptionOutputs.
+        """
+        x, aux = self._forward(self._transform_input(x))
+        if torch.jit.is_scripting():
+            return InceptionOutputs(x, aux)
+        found: InceptionOutputs = self.eager_outputs(x, aux)
+        return found
 
 
 @handle_legacy_interface(weights=("pretrained", lambda kwargs: before("inception_v3")))

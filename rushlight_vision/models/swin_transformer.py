@@ -14,13 +14,11 @@ from rushlight_vision.models._api import builder, enums
 from rushlight_vision.ops.misc import MLP, Permute
 from rushlight_vision.ops.stochastic_depth import StochasticDepth
 
-# What is added to the scores of pixels that lie in one window only since the image was rolled.
-_APART = -100.0
 
-
-def _even(x: Tensor, steps: Any) -> Tensor:
+def _even(x: Tensor, steps: list[int]) -> Tensor:
     """x (N, H, W, C) with zeros below and to the right, up to multiples of `steps`."""
-    height, width = (-n % step for n, step in zip(x.shape[1:3], steps, strict=True))
+    height = (steps[0] - x.shape[1] % steps[0]) % steps[0]
+    width = (steps[1] - x.shape[2] % steps[1]) % steps[1]
     return F.pad(x, (0, 0, 0, width, 0, height))
 
 
@@ -28,7 +26,8 @@ def _even(x: Tensor, steps: Any) -> Tensor:
 def _patch_merging_pad(x: Tensor) -> Tensor:
     """The squares of 2x2 pixels of x (..., H, W, C) as one of 4 C channels."""
     x = F.pad(x, (0, 0, 0, x.shape[-2] % 2, 0, x.shape[-3] % 2))
-    corners = [x[..., row::2, column::2, :] for column in (0, 1) for row in (0, 1)]
+    left, right = x[..., 0::2, :], x[..., 1::2, :]
+    corners = [left[..., 0::2, :, :], left[..., 1::2, :, :], right[..., 0::2, :, :], right[..., 1::2, :, :]]
     return torch.cat(corners, -1)
 
 
@@ -71,27 +70,34 @@ class PatchMergingV2(nn.Module):
         return found
 
 
-def _windows(x: Tensor, size: Any) -> Tensor:
+def _windows(x: Tensor, size: list[int]) -> Tensor:
     """Windows (N, how many, pixels, C) of images (N, H, W, C)."""
     n, height, width, channels = x.shape
     x = x.view(n, height // size[0], size[0], width // size[1], size[1], channels)
     return x.permute(0, 1, 3, 2, 4, 5).reshape(n, -1, size[0] * size[1], channels)
 
 
-def _joined(x: Tensor, size: Any, height: int, width: int) -> Tensor:
+def _joined(x: Tensor, size: list[int], height: int, width: int) -> Tensor:
     """Images (N, height, width, C) of windows."""
     n, _, _, channels = x.shape
     x = x.view(n, height // size[0], width // size[1], size[0], size[1], channels)
     return x.permute(0, 1, 3, 2, 4, 5).reshape(n, height, width, channels)
 
 
-def _regions(height: int, width: int, size: Any, shift: Any) -> Tensor:
-    """Which pixels were neighbours before the roll, as numbers (1, height, width, 1)."""
-    bands = []
-    for n, w, s in zip((height, width), size, shift, strict=True):
-        at = torch.arange(n)
-        bands.append((at >= n - w).int() + (at >= n - s).int() if s else torch.zeros_like(at))
-    return (bands[0][:, None] * 3 + bands[1])[None, :, :, None]
+def _bands(count: int, window: int, shift: int, like: Tensor) -> Tensor:
+    """Which places of an axis were neighbours before the roll, as numbers (count,)."""
+    at = torch.arange(count, device=like.device)
+    if shift == 0:
+        return torch.zeros_like(at)
+    return (at >= count - window).to(at.dtype) + (at >= count - shift).to(at.dtype)
+
+
+def _apart(x: Tensor, size: list[int], shift: list[int]) -> Tensor:
+    """-100 for pairs of pixels in a window that were no neighbours in x (N, H, W, C), else 0."""
+    height, width = x.shape[1], x.shape[2]
+    rows, columns = _bands(height, size[0], shift[0], x), _bands(width, size[1], shift[1], x)
+    region = _windows((rows[:, None] * 3 + columns)[None, :, :, None], size)[0, :, :, 0]
+    return ((region[:, None, :] != region[:, :, None]) * -100.0).to(x)
 
 
 @wrap
@@ -116,11 +122,11 @@ def shifted_window_attention(
     (heads, 1, 1) those are cosines times its exponential, 100 at most, and keys have no bias (Liu et al.,
     "Swin Transformer V2", CVPR 2022).
     """
-    size, (_, *space, channels) = window_size, input.shape
+    size, channels = window_size, input.shape[-1]
     x = _even(input, size)
-    height, width = x.shape[1:3]
-    shift = [0 if w >= n else s for w, n, s in zip(size, (height, width), shift_size, strict=True)]
-    rolled = torch.roll(x, (-shift[0], -shift[1]), (1, 2)) if any(shift) else x
+    height, width = x.shape[1], x.shape[2]
+    shift = [0 if size[0] >= height else shift_size[0], 0 if size[1] >= width else shift_size[1]]
+    rolled = torch.roll(x, [-shift[0], -shift[1]], [1, 2]) if sum(shift) > 0 else x
     if logit_scale is not None and qkv_bias is not None:
         keys = qkv_bias.numel() // 3
         qkv_bias = qkv_bias.clone()
@@ -134,16 +140,14 @@ def shifted_window_attention(
     else:
         scores = (query * (channels // num_heads) ** -0.5) @ key.transpose(-2, -1)
     scores = scores + relative_position_bias
-    if any(shift):
-        region = _windows(_regions(height, width, size, shift), size)[0, :, :, 0]
-        apart = region[:, None, :] != region[:, :, None]
-        scores = scores + (apart * _APART).to(scores)[:, None]
+    if sum(shift) > 0:
+        scores = scores + _apart(x, size, shift).to(scores)[:, None]
     scores = F.dropout(F.softmax(scores, dim=-1), p=attention_dropout, training=training)
     found = F.linear((scores @ value).transpose(2, 3).flatten(-2), proj_weight, proj_bias)
     found = F.dropout(found, p=dropout, training=training)
     joined = _joined(found, size, height, width)
-    joined = torch.roll(joined, tuple(shift), (1, 2)) if any(shift) else joined
-    return joined[:, : space[0], : space[1]].contiguous()
+    joined = torch.roll(joined, shift, [1, 2]) if sum(shift) > 0 else joined
+    return joined[:, : input.shape[1], : input.shape[2]].contiguous()
 
 
 class ShiftedWindowAttention(nn.Module):
@@ -167,6 +171,7 @@ class ShiftedWindowAttention(nn.Module):
         self.attention_dropout, self.dropout = attention_dropout, dropout
         self.qkv = nn.Linear(dim, dim * 3, bias=qkv_bias)
         self.proj = nn.Linear(dim, dim, bias=proj_bias)
+        self.register_parameter("logit_scale", None)
         self.define_relative_position_bias_table()
         self.define_relative_position_index()
 
