@@ -8,11 +8,12 @@ import json
 import operator
 import pickle
 from pathlib import Path
-from typing import Optional
+from typing import Any, Optional
 
 import pytest
 
 import rushlight as torch
+import rushlight.nn.functional as F
 from rushlight import fx, nn
 from rushlight.fx.passes.shape_prop import ShapeProp
 from rushlight.fx.proxy import TraceError
@@ -179,3 +180,14 @@ def test_arguments_are_inserted() -> None:
     assert list(y.users) == [node]
     with pytest.raises(AssertionError, match="between 0 and len"):
         node.insert_arg(4, y)
+
+
+def test_calls_that_write_in_place_keep_their_names() -> None:
+    """Every time, not only before calls of that form are known: the node is relu(x, inplace=True)."""
+
+    def function(x: Any) -> Any:
+        return F.relu(x, inplace=True)
+
+    for _ in range(3):
+        node = list(fx.symbolic_trace(function).graph.nodes)[1]
+        assert (node.name, node.kwargs) == ("relu", {"inplace": True})

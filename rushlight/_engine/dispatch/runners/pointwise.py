@@ -299,6 +299,8 @@ class _Learner:
         """The plan of a call with inplace=True: the variant that writes into its input."""
         if "inplace" not in self.order or values[self.order.index("inplace")] is not True:
             return
+        if any(hasattr(c, "__torch_function__") and c not in interpreters.PLAIN for c in map(type, values)):
+            return  # a class of its own hears of the function that was called, not of the variant
         from rushlight._engine.dispatch.runners import in_place  # it imports this file
 
         names = [n for n in self.order if n != "inplace"]
