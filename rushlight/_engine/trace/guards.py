@@ -47,9 +47,9 @@ def key_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor],
     parts: list[Any] = [LOCAL.enabled]
     plain = not kwargs  # whether all are tensors, of which there is a key
     try:
-        value: Any
         for value in args:
-            if value.__class__ in PLAIN and not value.__dict__:
+            kind: Any = value.__class__
+            if kind in PLAIN and not value.__dict__:
                 parts.append(_facts(value))
                 tensors.append(value)
             else:
