@@ -63,15 +63,42 @@ class Adafactor(Optimizer):
                     held["step"] = scalar(float(held["step"]))
 
     def _step_group(self, group: dict[str, Any]) -> None:
+        names = "row_var", "col_var", "variance", "step"
+        params: list[Tensor] = []
+        grads: list[Tensor] = []
+        states: tuple[list[Any], ...] = [], [], [], []
+        self._init_group(group, params, grads, *states)
+        for p, grad, *held in zip(params, grads, *states, strict=True):
+            _step(p, -grad if group["maximize"] else grad, dict(zip(names, held, strict=True)), group)
+
+    def _init_group(
+        self,
+        group: dict[str, Any],
+        params_with_grad: list[Tensor],
+        grads: list[Tensor],
+        row_vars: list[Tensor | None],
+        col_vars: list[Tensor | None],
+        variances: list[Tensor | None],
+        state_steps: list[Tensor],
+    ) -> bool:
+        """Append what a step of this group is about, None for states that a parameter has not; False: no
+        parameter is complex.
+        """
         for p in group["params"]:
             if p.grad is None:
                 continue
-            if p.grad.is_sparse or p.is_complex():
-                raise RuntimeError(
-                    "Adafactor supports neither sparse gradients nor complex parameters: step "
-                    "their real and imaginary parts as two parameters"
-                )
-            _step(p, -p.grad if group["maximize"] else p.grad, self._state_of(p), group)
+            if p.is_complex():
+                raise RuntimeError("Adafactor does not support complex parameters")
+            if p.grad.is_sparse:
+                raise RuntimeError("Adafactor does not support sparse gradients")
+            params_with_grad.append(p)
+            grads.append(p.grad)
+            state = self._state_of(p)
+            row_vars.append(state.get("row_var"))
+            col_vars.append(state.get("col_var"))
+            variances.append(state.get("variance"))
+            state_steps.append(state["step"])
+        return False
 
     def _state_of(self, p: Tensor) -> dict[str, Any]:
         state = self.state[p]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import MutableMapping
 from typing import Any
 
 import rushlight
@@ -63,19 +64,38 @@ class Muon(Optimizer):
                         f"size: {p.size()}; give the others to AdamW"
                     )
 
-    def _step_group(self, group: dict[str, Any]) -> None:
-        lr, momentum = number(group["lr"]), group["momentum"]
+    def _init_group(
+        self,
+        group: MutableMapping[str, Any],
+        params_with_grad: list[Tensor],
+        grads: list[Tensor],
+        muon_momentum_bufs: list[Tensor],
+    ) -> bool:
+        """Append what a step of this group is about; False: no parameter is complex."""
         for p in group["params"]:
             if p.grad is None:
                 continue
-            if p.grad.is_sparse or p.is_complex():
-                raise RuntimeError("Muon supports neither sparse gradients nor complex parameters")
+            if p.is_complex():
+                raise RuntimeError("Muon does not support complex parameters")
+            if p.grad.is_sparse:
+                raise RuntimeError("Muon does not support sparse gradients")
+            params_with_grad.append(p)
+            grads.append(p.grad)
             state = self.state[p]
-            if not state:
+            if "momentum_buffer" not in state:
                 state["momentum_buffer"] = rushlight.zeros_like(p.grad)
-            buffer = state["momentum_buffer"]
-            buffer.lerp_(p.grad, 1 - momentum)
-            update = p.grad.lerp(buffer, momentum) if group["nesterov"] else buffer
+            muon_momentum_bufs.append(state["momentum_buffer"])
+        return False
+
+    def _step_group(self, group: dict[str, Any]) -> None:
+        lr, momentum = number(group["lr"]), group["momentum"]
+        params: list[Tensor] = []
+        grads: list[Tensor] = []
+        buffers: list[Tensor] = []
+        self._init_group(group, params, grads, buffers)
+        for p, grad, buffer in zip(params, grads, buffers, strict=True):
+            buffer.lerp_(grad, 1 - momentum)
+            update = grad.lerp(buffer, momentum) if group["nesterov"] else buffer
             update = orthogonal(update, group["ns_coefficients"], group["ns_steps"], group["eps"])
             p.mul_(1 - lr * group["weight_decay"])
             p.add_(update, alpha=-_adjusted(lr, group["adjust_lr_fn"], *p.shape))

@@ -7,7 +7,7 @@ from typing import Any
 from rushlight._engine.ops.expressions import m
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.parameter import is_lazy
-from rushlight.optim.elementwise import Elementwise, StepBucket, number
+from rushlight.optim.elementwise import Elementwise, StepBucket, collects, number
 from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, stored, symbols
 
@@ -65,6 +65,31 @@ class Adagrad(Elementwise, formula=formula):
         for group in self.param_groups:
             for p in group["params"]:
                 self.state[p]["sum"].share_memory_()
+
+    @collects("sum", "step")
+    def _init_group(
+        self,
+        group: dict[str, Any],
+        params_with_grad: list[Tensor],
+        grads: list[Tensor],
+        state_sums: list[Tensor],
+        state_steps: list[Tensor],
+    ) -> tuple[bool, bool]:
+        """Append what a step of this group is about; (whether any gradient is sparse, whether any parameter
+        is complex).
+        """
+        has_sparse_grad = has_complex = False
+        for p in group["params"]:
+            if p.grad is None:
+                continue
+            has_sparse_grad |= p.grad.is_sparse
+            has_complex |= p.is_complex()
+            params_with_grad.append(p)
+            grads.append(p.grad)
+            state = self._state_of(group, p, ("sum",))
+            state_sums.append(state["sum"])
+            state_steps.append(state["step"])
+        return has_sparse_grad, has_complex
 
     def _sparse_step(self, group: dict[str, Any], p: Any, at: Any, g: Any) -> None:
         if group["weight_decay"]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import chain, repeat
 from operator import attrgetter, is_, is_not
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
@@ -27,8 +27,19 @@ from rushlight.optim.optimizer import Optimizer
 _NOTHING: dict[str, Any] = {}
 # Whose truth does not change.
 _PLAIN = (bool, int, float, str, type(None))
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 _memory, _gradient = attrgetter("_array"), attrgetter("_grad")
 _item: Callable[[Any], Any] = np.ndarray.item
+
+
+def collects(*names: str) -> Callable[[_Function], _Function]:
+    """Decorator of a class' own _init_group, whose lists after the gradients are of these states."""
+
+    def mark(function: _Function) -> _Function:
+        setattr(function, "collects", names)
+        return function
+
+    return mark
 
 
 class GroupKey(NamedTuple):
@@ -282,11 +293,17 @@ class Elementwise(Optimizer):
         return number(group[start]) if isinstance(start, str) else start
 
     def _in_buckets(self) -> bool:
+        return self._plain() and not any([group.get("differentiable") for group in self.param_groups])
+
+    def _plain(self) -> bool:
+        """Whether no subclass has changed what a step is."""
         own = type(self)
-        plain = own._step_group is Elementwise._step_group and (
-            getattr(own.step, "__wrapped__", None) is Optimizer.step
+        return (
+            own._step_group is Elementwise._step_group
+            and getattr(own.step, "__wrapped__", None) is Optimizer.step
+            and own._optimizer_step_code is Optimizer._optimizer_step_code
+            and hasattr(self._init_group, "collects")
         )
-        return plain and not any([group.get("differentiable") for group in self.param_groups])
 
     def again(self, step: Callable[[], Any]) -> Callable[[], Any]:
         """`step`, a call of step(), as a program has it at every replay."""
@@ -337,7 +354,50 @@ class Elementwise(Optimizer):
 
     # --- stepping -----------------------------------------------------------------------------------
 
+    # Appends to lists what a step of a group is about; of a subclass' own, the step is by those lists.
+    _init_group: Callable[..., Any]
+    _sparse_instead = ""
+
+    def _collect(
+        self,
+        group: dict[str, Any],
+        params_with_grad: list[Tensor],
+        grads: list[Tensor],
+        **lists: list[Any],
+    ) -> bool:
+        """Append the parameters that have gradients, these, and of their states, which begin now, those
+        that `lists` names and this group has. Whether any parameter is complex.
+        """
+        names, has_complex = self._names(group), False
+        for p in group["params"]:
+            if p.grad is None:
+                continue
+            if p.grad.is_sparse:
+                self._refuse_sparse()
+            has_complex |= p.is_complex()
+            params_with_grad.append(p)
+            grads.append(p.grad)
+            state = self._state_of(group, p, names)
+            for name, held in lists.items():
+                if name in state:
+                    held.append(state[name])
+        return has_complex
+
+    def _collector(self) -> type[Elementwise]:
+        """The class whose lists _init_group fills."""
+        return next(c for c in type(self).__mro__ if hasattr(vars(c).get("_init_group"), "collects"))
+
+    def _refuse_sparse(self) -> NoReturn:
+        name = self._collector().__name__
+        raise RuntimeError(f"{name} does not support sparse gradients{self._sparse_instead}")
+
     def _step_group(self, group: dict[str, Any]) -> None:
+        if not hasattr(self._init_group, "collects"):
+            # Few classes have one of their own.
+            from rushlight.optim import functional
+
+            functional.step_lists(self, self._collector(), group)
+            return
         aside = self._step_sparse(group) if "rushlight.sparse" in sys.modules else []
         kept: dict[int, _Plans] = self.__dict__.setdefault("_plans", {})
         found = kept.get(id(group))
@@ -363,9 +423,7 @@ class Elementwise(Optimizer):
 
     def _sparse_step(self, group: dict[str, Any], p: Tensor, at: tuple[Tensor, ...], g: Any) -> None:
         """Step p where it has a gradient: g, at the places `at`."""
-        raise RuntimeError(
-            f"{type(self).__name__} does not support sparse gradients, please consider SparseAdam instead"
-        )
+        self._refuse_sparse()
 
     def _run(self, group: dict[str, Any], plan: StepBucket) -> None:
         backend = plan.params[0]._kind.backend
@@ -402,11 +460,8 @@ class Elementwise(Optimizer):
         if group.get("differentiable"):
             raise RuntimeError(f"{type(self).__name__}: a step with differentiable=True cannot be captured")
         live = backend.capture.live
-        if self._counted and not group.get("capturable") and not live:
-            raise RuntimeError(
-                "Attempting CUDA graph capture of step() for an instance of "
-                f"{type(self).__name__} but param_groups' capturable is False."
-            )
+        if self._counted and not live:
+            self._accelerator_graph_capture_health_check()
         fixed = number(group["lr"])
 
         def advance() -> list[float]:
@@ -534,11 +589,7 @@ class _Again:
     """Call it for `step`, which is the optimizer's step()."""
 
     def __init__(self, optimizer: Elementwise, step: Callable[[], Any]) -> None:
-        own = type(optimizer)
-        plain = own._step_group is Elementwise._step_group and (
-            getattr(own.step, "__wrapped__", None) is Optimizer.step
-        )
-        self.optimizer, self.step, self.plain = optimizer, step, plain
+        self.optimizer, self.step, self.plain = optimizer, step, optimizer._plain()
         self.groups: list[_Group] = []
 
     def __call__(self) -> None:

@@ -9,6 +9,7 @@ nothing is done where the second is not 0. With differentiable=True the step is 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -79,6 +80,26 @@ def _step(
         for p, kept in zip(stepped, before, strict=True):
             p.grad = kept
     return [optimizer.state[p] for p in stepped]
+
+
+def step_lists(optimizer: Any, cls: type[Any], group: dict[str, Any]) -> None:
+    """A step of `cls` for a group of an optimizer of that class, of what its _init_group appends."""
+    names: tuple[str, ...] = vars(cls)["_init_group"].collects
+    params: list[Tensor] = []
+    grads: list[Tensor] = []
+    lists: _States = {name: [] for name in names}
+    optimizer._init_group(group, params, grads, *lists.values())
+    options = {
+        name: group[name]
+        for name in inspect.signature(cls.__init__).parameters
+        if name in group and name != "params"
+    }
+    scaling = getattr(optimizer, "grad_scale", None), getattr(optimizer, "found_inf", None)
+    found = _step(cls, params, grads, lists, options, scaling)
+    for p, state in zip(params, found, strict=True):
+        for name in names:  # what this step has begun
+            if name in state:
+                optimizer.state[p].setdefault(name, state[name])
 
 
 def _named(given: dict[str, Any], names: str, **more: Any) -> dict[str, Any]:

@@ -52,6 +52,55 @@ class LBFGS(Optimizer):
         )  # absent in files of older releases
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+        self._params: list[Tensor] = self.param_groups[0]["params"]
+        self._numel_cache: int | None = None
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._params, self._numel_cache = self.param_groups[0]["params"], None
+
+    # --- parameters as one vector -------------------------------------------------------------------
+
+    def _numel(self) -> int:
+        """How many numbers the parameters are, real and imaginary parts apart."""
+        if self._numel_cache is None:
+            self._numel_cache = sum(p.numel() * (1 + p.is_complex()) for p in self._params)
+        return self._numel_cache
+
+    def _gather_flat_grad(self) -> Tensor:
+        """All gradients as one vector, with zeros where there is none."""
+        grads = (rushlight.zeros_like(p) if p.grad is None else p.grad for p in self._params)
+        dense = (g.to_dense() if g.is_sparse else g for g in grads)
+        return rushlight.cat([_real(g.resolve_conj()).reshape(-1) for g in dense])
+
+    def _add_grad(self, step_size: Any, update: Tensor) -> None:
+        """Move the parameters by step_size * update."""
+        offset = 0
+        for p in map(_real, self._params):
+            count = p.numel()
+            p.add_(update[offset : offset + count].view_as(p), alpha=step_size)
+            offset += count
+        if offset != self._numel():
+            raise AssertionError(f"Expected offset {offset} to equal {self._numel()}")
+
+    def _clone_param(self) -> list[Tensor]:
+        """Copies of the parameters."""
+        return [p.clone(memory_format=rushlight.contiguous_format) for p in self._params]
+
+    def _set_param(self, params_data: list[Tensor]) -> None:
+        """Give the parameters these values."""
+        for p, value in zip(self._params, params_data, strict=True):
+            p.copy_(value)
+
+    def _directional_evaluate(
+        self, closure: Callable[[], Any], x: list[Tensor], t: Any, d: Tensor
+    ) -> tuple[float, Tensor]:
+        """(loss, flat gradient) at t along d; then the parameters are x."""
+        self._add_grad(t, d)
+        loss = float(closure())
+        flat_grad = self._gather_flat_grad()
+        self._set_param(x)
+        return loss, flat_grad
 
     def step(self, closure: Callable[[], Any]) -> Any:
         """Iterate; the loss of the first evaluation is returned."""
@@ -67,10 +116,9 @@ class _Run:
     grad: Tensor
 
     def __init__(self, optimizer: LBFGS, closure: Callable[[], Any]) -> None:
-        self.options = optimizer.param_groups[0]
-        self.params: list[Tensor] = self.options["params"]
+        self.optimizer, self.options = optimizer, optimizer.param_groups[0]
         self.closure, self.sign = closure, -1 if self.options.get("maximize") else 1
-        self.state = optimizer.state[self.params[0]]
+        self.state = optimizer.state[optimizer._params[0]]
         self.state.setdefault("func_evals", 0)
         self.state.setdefault("n_iter", 0)
         self.evaluations = self.iterations = 0
@@ -113,26 +161,24 @@ class _Run:
                 raise RuntimeError(f"only 'strong_wolfe' is supported, got line_search_fn={kind!r}")
             self._search(slope)
         else:
-            self._add(state["t"], state["d"])
+            self.optimizer._add_grad(state["t"], state["d"])
             if self.iterations != self.options["max_iter"]:
                 self.loss, self.grad = self._evaluate()
                 self._count(1)
 
     def _search(self, slope: Tensor) -> None:
-        state = self.state
-        start = [p.clone(memory_format=rushlight.contiguous_format) for p in self.params]
+        state, optimizer = self.state, self.optimizer
+        start = optimizer._clone_param()
 
         def at(t: Any) -> tuple[float, Tensor]:
-            self._add(t, state["d"])
-            found = self._evaluate()
-            for p, value in zip(self.params, start, strict=True):
-                p.copy_(value)
-            return found
+            loss, grad = optimizer._directional_evaluate(self.closure, start, t, state["d"])
+            return self.sign * loss, self._signed(grad)
 
-        search = Search(at, state["d"], Point(0, self.loss, self.grad, slope))
+        most = self.options["max_eval"] - self.evaluations
+        search = Search(at, state["d"], Point(0, self.loss, self.grad, slope), most=most)
         found = search.run(state["t"])
         state["t"], self.loss, self.grad = found.t, found.loss, found.grad
-        self._add(found.t, state["d"])
+        optimizer._add_grad(found.t, state["d"])
         self._count(search.evaluations)
 
     def _enough(self) -> bool:
@@ -146,22 +192,14 @@ class _Run:
             or abs(self.loss - state["prev_loss"]) < change
         )
 
-    # --- parameters as one vector -------------------------------------------------------------------
-
     def _evaluate(self) -> tuple[float, Tensor]:
         return self.sign * float(self.closure()), self._flat_grad()
 
     def _flat_grad(self) -> Tensor:
-        grads = (rushlight.zeros_like(p) if p.grad is None else p.grad for p in self.params)
-        flat = rushlight.cat([_real(g.resolve_conj()).reshape(-1) for g in grads])
-        return flat if self.sign > 0 else flat.neg_()
+        return self._signed(self.optimizer._gather_flat_grad())
 
-    def _add(self, t: Any, direction: Tensor) -> None:
-        offset = 0
-        for p in map(_real, self.params):
-            count = p.numel()
-            p.add_(direction[offset : offset + count].view_as(p), alpha=t)
-            offset += count
+    def _signed(self, grad: Tensor) -> Tensor:
+        return grad if self.sign > 0 else grad.neg()
 
 
 def _real(p: Tensor) -> Tensor:

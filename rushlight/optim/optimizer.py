@@ -10,6 +10,8 @@ from importlib import import_module
 from itertools import chain
 from typing import Any
 
+from typing_extensions import deprecated
+
 from rushlight._engine.autograd.grad_mode import LOCAL, enable_grad
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.dtype import float32
@@ -61,7 +63,9 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
         if not (
             _global_pre or _global_post or self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks
         ):
-            return spanned(place, step, self, *args, **kwargs)
+            found = spanned(place, step, self, *args, **kwargs)
+            self._optimizer_step_code()
+            return found
         args = (self, *args)  # hooks see the optimizer among the arguments
         for hook in chain(_global_pre.values(), self._optimizer_step_pre_hooks.values()):
             changed = hook(self, args, kwargs)
@@ -72,6 +76,7 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
                     )
                 args, kwargs = changed
         found = spanned(place, step, *args, **kwargs)
+        self._optimizer_step_code()
         for hook in chain(self._optimizer_step_post_hooks.values(), _global_post.values()):
             hook(self, args, kwargs)
         return found
@@ -117,7 +122,41 @@ class Optimizer:
         """
         step = type(self).step
         if not getattr(step, "hooked", False):
-            setattr(type(self), "step", _hooked(step))
+            setattr(type(self), "step", self.profile_hook_step(step))
+
+    # What a step becomes that calls the hooks.
+    profile_hook_step = staticmethod(_hooked)
+
+    def _optimizer_step_code(self) -> None:
+        """Called after each step(), before the hooks, for tools that look at an optimizer then."""
+
+    def _accelerator_graph_capture_health_check(self) -> None:
+        """RuntimeError where step() is captured into a graph although a group is not capturable."""
+        # Few programs capture.
+        from rushlight import cuda
+
+        if TAPE or not cuda.is_available():
+            return
+        capturing = cuda.is_current_stream_capturing()
+        capturable = all([group["capturable"] for group in self.param_groups])
+        if capturing and not capturable:
+            raise RuntimeError(
+                "Attempting CUDA graph capture of step() for an instance of "
+                f"{type(self).__name__} but param_groups' capturable is False."
+            )
+        if capturable and not capturing and not getattr(self, "_warned_capturable_if_run_uncaptured", False):
+            warn(
+                "This instance was constructed with capturable=True or some of all the param_groups came "
+                "with capturable=True, but step() is running without CUDA graph capture. If you never intend "
+                "to graph-capture this instance, capturable=True can impair performance, and you should set "
+                "capturable=False."
+            )
+            self._warned_capturable_if_run_uncaptured = True
+
+    @deprecated("Use _accelerator_graph_capture_health_check instead", category=FutureWarning)
+    def _cuda_graph_capture_health_check(self) -> None:
+        """_accelerator_graph_capture_health_check() by its older name."""
+        self._accelerator_graph_capture_health_check()
 
     @staticmethod
     def _group_tensors_by_device_and_dtype(tensorlistlist: Any, with_indices: bool = False) -> Any:
@@ -153,6 +192,7 @@ class Optimizer:
         for group in groups:
             self.add_param_group(dict(group))
         self._patch_step_function()
+        self._warned_capturable_if_run_uncaptured = True
 
     def _init_hooks(self) -> None:
         for when in (

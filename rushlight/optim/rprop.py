@@ -6,7 +6,7 @@ from typing import Any
 
 from rushlight._engine.ops.expressions import m
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.optim.elementwise import Elementwise, StepBucket
+from rushlight.optim.elementwise import Elementwise, StepBucket, collects
 from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, stored, symbols
 
@@ -46,6 +46,26 @@ class Rprop(Elementwise, formula=formula):
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
         self._start(params, locals(), "lr etas step_sizes foreach maximize differentiable capturable")
+
+    @collects("prev", "step_size", "step")
+    def _init_group(
+        self,
+        group: dict[str, Any],
+        params: list[Tensor],
+        grads: list[Tensor],
+        prevs: list[Tensor],
+        step_sizes: list[Tensor],
+        state_steps: list[Tensor],
+    ) -> bool:
+        """Append what a step of this group is about; whether any parameter is complex."""
+        return self._collect(
+            group,
+            params,
+            grads,
+            prev=prevs,
+            step_size=step_sizes,
+            step=state_steps,
+        )
 
     def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: StepBucket) -> dict[str, Any]:
         (less, more), (low, high) = group["etas"], group["step_sizes"]

@@ -7,7 +7,7 @@ from typing import Any
 from rushlight import sparse_coo_tensor, stack
 from rushlight._engine.ops.expressions import m
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.optim.elementwise import Elementwise, StepBucket, number
+from rushlight.optim.elementwise import Elementwise, StepBucket, collects, number
 from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import DETACHED, Formula, P, gradient, plus, stored, symbols
 
@@ -59,6 +59,28 @@ class SGD(Elementwise, formula=formula):
             locals(),
             "lr momentum dampening weight_decay nesterov maximize foreach differentiable fused",
         )
+
+    @collects("momentum_buffer")
+    def _init_group(
+        self,
+        group: dict[str, Any],
+        params: list[Tensor],
+        grads: list[Tensor],
+        momentum_buffer_list: list[Tensor | None],
+    ) -> bool:
+        """Append what a step of this group is about, with None for buffers that the first step begins;
+        whether any gradient is sparse.
+        """
+        has_sparse_grad = False
+        for p in group["params"]:
+            if p.grad is None:
+                continue
+            params.append(p)
+            grads.append(p.grad)
+            has_sparse_grad |= p.grad.is_sparse
+            if group["momentum"] != 0:
+                momentum_buffer_list.append(self.state[p].get("momentum_buffer"))
+        return has_sparse_grad
 
     def _sparse_step(self, group: dict[str, Any], p: Any, at: Any, g: Any) -> None:
         if group["weight_decay"]:
