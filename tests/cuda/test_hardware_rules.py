@@ -218,6 +218,29 @@ def test_a_thread_may_pin_memory_while_another_captures() -> None:
     assert y.item() == 8 and made[0].tolist() == [0, 1, 2, 3] and made[1].isnan().all()
 
 
+@pytest.mark.parametrize("late", [False, True])
+def test_a_spoilt_capture_leaves_nothing(fake: FakeDriver, monkeypatch: Any, late: bool) -> None:
+    """Whether its work is refused, or fails when it is queued at the end."""
+
+    def failing() -> None:
+        raise ValueError("no kernel")
+
+    x, stream, graph = torch.ones(3, device="cuda"), torch.cuda.Stream(), torch.cuda.CUDAGraph()
+    x + 1
+    with torch.cuda.stream(stream), monkeypatch.context() as patch:
+        graph.capture_begin()
+        if late:
+            patch.setattr(platform().device(0), "flush", failing)
+        else:
+            with pytest.raises(torch.AcceleratorError, match="capturing"):
+                x.sum().item()
+        with pytest.raises(ValueError if late else torch.AcceleratorError):
+            graph.capture_end()
+    with torch.cuda.stream(stream):
+        assert (x + 1).tolist() == [2, 2, 2]
+    assert fake.kinds()["executable graph"] == fake.kinds()["graph"] == 0
+
+
 def test_a_forked_child_leaves_its_parents_graphs(fake: FakeDriver, monkeypatch: Any) -> None:
     x, graph = torch.ones(4, device="cuda"), torch.cuda.CUDAGraph()
     x + 1

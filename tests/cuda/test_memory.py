@@ -133,6 +133,30 @@ def test_history_keeps_the_lines_that_were_asked_for(context: str | None) -> Non
     assert ("lines_that_were_asked" in events.partition("segment_free")[2]) == (context == "all")
 
 
+def test_history_tells_what_is_refused_and_from_where() -> None:
+    torch.cuda.memory._record_memory_history()
+    pool = torch.cuda.MemPool()
+    with torch.cuda.use_mem_pool(pool):
+        x = _bytes(3 * MIB)
+    with pytest.raises(torch.OutOfMemoryError):
+        _bytes(1 << 40)
+    events = torch.cuda.memory._snapshot()["device_traces"][0]
+    torch.cuda.memory._record_memory_history(None)
+    del x
+    assert [t["pool_id"] for t in events if t["action"] in ("alloc", "oom")] == [pool.id, (0, 0)]
+    assert events[-1]["action"] == "oom" and events[-1]["size"] == 1 << 40
+    assert events[-1]["frames"][0]["name"] == "_bytes"
+
+
+def test_history_that_is_over_tells_no_lines() -> None:
+    torch.cuda.memory._record_memory_history()
+    x = _bytes(3 * MIB)
+    torch.cuda.memory._record_memory_history(None)
+    del x
+    x = _bytes(3 * MIB)  # the block that has just come back
+    assert torch.cuda.memory._allocation_traceback(x.data_ptr()) is None
+
+
 def test_history_has_a_length() -> None:
     torch.cuda.memory._record_memory_history(max_entries=3)
     for _ in range(4):

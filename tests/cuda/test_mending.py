@@ -20,7 +20,7 @@ class _Stopped(Exception):
 
 
 class _Stream:
-    number, kept, busy = 0, False, False
+    number, kept, busy, pool = 0, False, False, None
 
     def mark(self) -> _Stream:
         return self

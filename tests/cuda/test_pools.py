@@ -7,6 +7,8 @@ import threading
 import pytest
 
 import rushlight as torch
+from rushlight._engine.core.accelerator import platform
+from rushlight._engine.devices.cuda import graphs
 
 pytestmark = pytest.mark.parametrize("devices", [("simulated",), ("driver", 1)], indirect=True)
 
@@ -59,3 +61,49 @@ def test_a_graph_takes_a_pool(devices: None) -> None:
 def test_what_pools_do_not_have(devices: None) -> None:
     with pytest.raises(RuntimeError, match="use_on_oom"):
         torch.cuda.MemPool(use_on_oom=True)
+
+
+def test_memory_goes_back_with_its_pool(devices: None) -> None:
+    pool = torch.cuda.MemPool()
+    torch.cuda.empty_cache()
+    before = torch.cuda.memory_reserved()
+    with torch.cuda.use_mem_pool(pool):
+        x = torch.ones(4, device="cuda")
+    name = pool.id
+    del x
+    assert torch.cuda.memory_reserved() > before
+    del pool
+    assert torch.cuda.memory_reserved() == before and name not in graphs._pools
+    kept = torch.cuda.MemPool()
+    with torch.cuda.use_mem_pool(kept):
+        x = torch.ones(4, device="cuda")
+    del kept
+    assert x.tolist() == [1] * 4  # what is in use stays
+    del x
+    torch.cuda.empty_cache()
+    assert torch.cuda.memory_reserved() == before
+    assert all(stream.pool is None for _, stream in platform().device(0).allocator.free_blocks)
+
+
+def test_what_others_use_too_is_not_a_pools(devices: None) -> None:
+    pool, x = torch.cuda.MemPool(), torch.arange(12.0, device="cuda").reshape(3, 4)
+    for _ in range(2):  # constants and workspaces that are made in it
+        with torch.cuda.use_mem_pool(pool):
+            found = x @ x.T, torch.fft.fft(x), x.sort(), x.unfold(1, 2, 1).sum(), x[[0, 2]]
+        del found
+    torch.cuda.synchronize()
+    assert all(segment["allocated_size"] == 0 for segment in pool.snapshot())
+
+
+def test_a_capture_that_does_not_begin_leaves_its_pool(
+    devices: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*args: object) -> None:
+        raise RuntimeError("no")
+
+    pool, stream = torch.cuda.MemPool(), torch.cuda.Stream()
+    with monkeypatch.context() as patch, torch.cuda.stream(stream):
+        patch.setattr(graphs, "Capture", refused)
+        with pytest.raises(RuntimeError, match="no"):
+            torch.cuda.CUDAGraph().capture_begin(pool=pool.id)
+    assert pool.use_count() == 1

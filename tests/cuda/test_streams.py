@@ -116,10 +116,12 @@ def test_strict_names_races() -> None:
 
 
 @strict
-def test_strict_names_memory_that_is_freed_too_early() -> None:
-    side = torch.cuda.Stream()
+@pytest.mark.parametrize("own", [False, True])
+def test_strict_names_memory_that_is_freed_too_early(own: bool) -> None:
+    side, pool = torch.cuda.Stream(), torch.cuda.MemPool()
     for told in (True, False):
-        x = torch.ones(4, device="cuda")
+        with torch.cuda.use_mem_pool(pool) if own else contextlib.nullcontext():
+            x = torch.ones(4, device="cuda")
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
             kept = [x * 2, x * 2]

@@ -28,7 +28,7 @@ from rushlight._engine.devices.cuda.accounts.figures import (
     Cycle,
     Figures,
 )
-from rushlight._engine.devices.cuda.accounts.history import History
+from rushlight._engine.devices.cuda.accounts.history import History, pool_id
 from rushlight._engine.names.absent_devices import OutOfMemoryError
 
 ROUND = 512
@@ -232,7 +232,7 @@ class Allocator:
             known.count += 1
             return True
         before, after = block.previous, block.next
-        if block.streams or (before is not None and not (before.allocated or before.held)):
+        if block.streams or block.frames or (before is not None and not (before.allocated or before.held)):
             return False
         joined = after is not None and not (after.allocated or after.held)
         wanted, whole = rounded(block.requested), block.size + (after.size if joined and after else 0)
@@ -318,7 +318,7 @@ class Allocator:
         if address is None:
             self.ooms += 1
             if self.history is not None:
-                self.history.note("oom", self.total - self._all.current[RESERVED_BYTES], want, stream)
+                self.history.refused(self.total - self._all.current[RESERVED_BYTES], size, stream)
             return None
         block = Block(self, address, want, stream, pool, address)
         self.segments[address] = want, block
@@ -493,12 +493,13 @@ class Allocator:
         self.driver_frees += 1
         self.count(block.pool, ((SEGMENT, -1), (RESERVED_BYTES, -block.size)))
 
-    def _whole(self, pools: tuple[str, ...]) -> list[Block]:
+    def _whole(self, pool: Any) -> list[Block]:
         return [
             block
-            for (pool, _), free in self.free_blocks.items()
+            for (_, stream), free in self.free_blocks.items()
+            if not stream.kept and (pool is None or stream.pool is pool)
             for _, block in free
-            if pool in pools and block.previous is None and block.next is None and not block.stream.kept
+            if block.previous is None and block.next is None
         ]
 
     def empty(self) -> None:
@@ -506,24 +507,28 @@ class Allocator:
         with self.lock:
             self._emptied()
 
-    def relieve(self) -> None:
-        """As empty(), where nobody is at work in here: the driver has no memory for itself."""
+    def relieve(self, pool: Any = None) -> None:
+        """As empty(), where nobody is at work in here: the driver has no memory for itself. pool: only what
+        is a pool's (graphs.Pool), which is gone.
+        """
         if self.lock.acquire(blocking=False):
             try:
-                self._emptied()
+                self._emptied(pool)
             finally:
                 self.lock.release()
 
-    def _emptied(self) -> None:
+    def _emptied(self, pool: Any = None) -> None:
         self.sweep()
         self.open_books = True
-        self._give_all_back()
+        self._give_all_back(pool)
         self.open_books = False
 
-    def _give_all_back(self) -> None:
+    def _give_all_back(self, pool: Any = None) -> None:
         self._sweep()
-        for block in self._whole(POOLS):
+        for block in self._whole(pool):
             self._give_back(block)
+        # Pools come and go, and their streams with them.
+        self.free_blocks = {of: free for of, free in self.free_blocks.items() if free}
 
     # --- reports --------------------------------------------------------------------------------
 
@@ -582,7 +587,7 @@ class Allocator:
                         "total_size": size,
                         "stream": first.stream.number,
                         "segment_type": first.pool.partition("_")[0],
-                        "segment_pool_id": first.stream.pool.handle if first.stream.pool else (0, 0),
+                        "segment_pool_id": pool_id(first.stream),
                         "allocated_size": sum(b["size"] for b in blocks if b["state"] == "active_allocated"),
                         "active_size": active,
                         "requested_size": sum(b["requested_size"] for b in blocks),

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
@@ -282,6 +283,10 @@ class Device(ABC):
         handle = self.allocate(size)
         return DeviceArray(self, handle, handle.address if handle else 0, shape, strides, dtype)
 
+    def relieve(self, pool: Any = None) -> None:
+        """Give memory back that nobody uses, all or a pool's: called at any time."""
+        self.allocator.relieve(pool)
+
     def flush(self) -> None:
         """Queue what was put off."""
 
@@ -303,12 +308,21 @@ class Device(ABC):
         if found is None:
             if len(self._kept) > MOST_KEPT:
                 self._kept.clear()
-            recording, self.recording = self.recording, None  # it is no part of a call
-            try:
+            with self.aside():
                 found = self._kept[key] = self.brought(make())
-            finally:
-                self.recording = recording
         return found
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """A `with` block that makes what later calls use, too: no part of a call that is recorded, nor in a
+        pool of the program's.
+        """
+        current = self.current
+        before, current.recording, current.pool = (current.recording, current.pool), None, None
+        try:
+            yield
+        finally:
+            current.recording, current.pool = before
 
     def unkept(self) -> None:
         """What is being done depends on more than geometry: no call like it is prepared."""

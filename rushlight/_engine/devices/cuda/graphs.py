@@ -18,7 +18,7 @@ import numpy as np
 
 from rushlight._engine.core.callers import warn
 from rushlight._engine.devices.cuda import words
-from rushlight._engine.devices.cuda.api import backend
+from rushlight._engine.devices.cuda.api import backend, platform
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.memory_api import memory_snapshot
 from rushlight._engine.devices.cuda.stream_api import Stream, StreamContext
@@ -31,11 +31,25 @@ _numbers = itertools.count(1)
 
 
 class Pool:
-    """Memory that graphs own; `kept` until all of them are reset."""
+    """Memory of its own, for graphs or a program; `kept` until all of its users are through with it.
+
+    graphs: how many of them are graphs.
+    """
 
     def __init__(self, handle: tuple[int, int]) -> None:
-        self.handle, self.users = handle, 0
+        self.handle, self.users, self.graphs = handle, 0, 0
         self.streams: dict[Any, PoolStream] = {}
+
+    def taken(self, graph: bool = False) -> None:
+        """It has one more user."""
+        _pools[self.handle] = self
+        self.users, self.graphs = self.users + 1, self.graphs + graph
+
+    def given(self, graph: bool = False) -> None:
+        """It has one less; without any, its name stands for new memory."""
+        self.users, self.graphs = self.users - 1, self.graphs - graph
+        if not self.users and _pools.get(self.handle) is self:
+            del _pools[self.handle]
 
     def of(self, stream: Any) -> PoolStream:
         """What the allocator takes for a stream while a graph is captured."""
@@ -65,14 +79,18 @@ class PoolStream:
         return stream is self.stream or bool(self.stream.knows(stream, place))
 
 
-_pools: dict[tuple[int, int], Pool] = {}
+_pools: dict[tuple[int, int], Pool] = {}  # those that are in use
 
 
 def graph_pool_handle() -> tuple[int, int]:
     """A name for memory that several graphs share."""
-    handle = (0, next(_numbers))
-    _pools[handle] = Pool(handle)
-    return handle
+    return (0, next(_numbers))
+
+
+def pool_of(handle: Any) -> Pool:
+    """The memory that a name stands for."""
+    name: Any = tuple(handle)
+    return _pools.get(name) or Pool(name)
 
 
 class MemPool:
@@ -89,8 +107,8 @@ class MemPool:
                 "torch.cuda.MemPool(): allocator, use_on_oom and no_split are not there: a pool's memory is "
                 "allocated as all is"
             )
-        self._pool = _pools[graph_pool_handle()]
-        self._pool.users += 1
+        self._pool = pool_of(graph_pool_handle())
+        self._pool.taken()
 
     @property
     def id(self) -> tuple[int, int]:
@@ -107,8 +125,14 @@ class MemPool:
         return memory_snapshot(self.id, include_traces)
 
     def __del__(self) -> None:
-        if self._pool is not None:
-            self._pool.users -= 1
+        if self._pool is None:
+            return
+        self._pool.given()
+        if self._pool.users or platform().forked:
+            return
+        with suppress(AcceleratorError):  # of a device that has failed: others have heard of it
+            for device in platform().devices():
+                device.relieve(self._pool)
 
 
 @contextmanager
@@ -116,12 +140,12 @@ def use_mem_pool(pool: MemPool, device: Any = None) -> Iterator[None]:
     """A `with` block in which this thread's memory on a device, the current one if None, is a pool's."""
     current = backend(device).current
     before, current.pool = current.pool, pool._pool
-    pool._pool.users += 1
+    pool._pool.taken()
     try:
         yield
     finally:
         current.pool = before
-        pool._pool.users -= 1
+        pool._pool.given()
 
 
 class Draws:
@@ -242,21 +266,13 @@ class Capture:
         self.workspaces.clear()
         try:
             device.flush()
+        except BaseException:
+            self.spoilt = True
+            raise
         finally:
             device.capture = None
-        if not device.simulated:
-            driver = device.driver
-            device.enter()
-            graph = ctypes.c_void_p()
-            try:
-                driver("cuStreamEndCapture", self.stream.handle, ctypes.byref(graph))
-                size = ctypes.c_size_t()
-                driver("cuGraphGetNodes", graph.value, None, ctypes.byref(size))
-                count = size.value
-                handle = driver.handle("cuGraphInstantiateWithFlags", graph.value, 0)
-            finally:
-                if graph.value:
-                    driver("cuGraphDestroy", graph.value)
+            if not device.simulated:
+                handle, count = self._of_driver()
         if self.spoilt:
             raise AcceleratorError(words.SPOILT)
         if not count and not self.live:
@@ -265,6 +281,20 @@ class Capture:
                 "wrong device or stream."
             )
         return handle, count
+
+    def _of_driver(self) -> tuple[int, int]:
+        """End the driver's capture: (the executable graph, how many nodes it has), none of what is spoilt."""
+        driver, graph, size = self.device.driver, ctypes.c_void_p(), ctypes.c_size_t()
+        self.device.enter()
+        try:
+            driver("cuStreamEndCapture", self.stream.handle, ctypes.byref(graph))
+            if self.spoilt:
+                return 0, 0
+            driver("cuGraphGetNodes", graph.value, None, ctypes.byref(size))
+            return driver.handle("cuGraphInstantiateWithFlags", graph.value, 0), size.value
+        finally:
+            if graph.value:
+                driver("cuGraphDestroy", graph.value)
 
 
 class CUDAGraph:
@@ -299,15 +329,12 @@ class CUDAGraph:
                 "CUDA graphs must be captured on a non-default stream. (However, after capture, it's ok to "
                 "replay them on the default stream.)"
             )
-        handle = graph_pool_handle() if pool is None else tuple(pool)
-        if handle not in _pools:
-            raise RuntimeError(f"there is no memory pool {pool!r}: take graph_pool_handle() or graph.pool()")
         device.alive()
         if device.simulated:
             device.stream.run()
-        self._pool = _pools[handle]
-        self._pool.users += 1
+        self._pool = pool_of(graph_pool_handle() if pool is None else pool)
         self._capture = device.capture = Capture(device, self._pool, capture_error_mode)
+        self._pool.taken(graph=True)
 
     def register_generator_state(self, generator: Any) -> None:
         """Nothing: a capture knows the states that its numbers are drawn from."""
@@ -320,7 +347,7 @@ class CUDAGraph:
         try:
             self._handle, self._count = capture.ended()
         except BaseException:
-            self._pool.users -= 1
+            self._pool.given(graph=True)
             capture.forget()
             raise
         self._done = capture
@@ -362,7 +389,7 @@ class CUDAGraph:
         done, self._done = self._done, None
         if done is None:
             return
-        self._pool.users -= 1
+        self._pool.given(graph=True)
         if done.device.platform.forked:
             return  # the parent's to end
         if self._handle:

@@ -97,9 +97,10 @@ class Checker:
 
     def freed(self, block: Any) -> None:
         """A block is free: no other stream may still be at work on it, but those that record_stream told
-        of. What a graph's pool owns is handed out to captures alone.
+        of. What graphs' pools own is handed out to captures alone.
         """
-        if block.stream.kept:
+        pool = block.stream.pool
+        if pool is not None and pool.graphs:
             return
         accesses = [*self.reads.get(block.address, {}).values()]
         if block.address in self.writes:

@@ -28,6 +28,12 @@ def running() -> list[dict[str, Any]]:
     return found
 
 
+def pool_id(stream: Any) -> tuple[int, int]:
+    """The name of the pool that a stream's memory is of; that of all memory is (0, 0)."""
+    name: tuple[int, int] = (0, 0) if stream.pool is None else stream.pool.handle
+    return name
+
+
 class History:
     """The last events of a device's allocator, and the lines that segments were asked for by.
 
@@ -62,6 +68,7 @@ class History:
                 where: address,
                 "size": size,
                 "stream": stream.number,
+                "pool_id": pool_id(stream),
                 "time_us": int(time.time() * 1e6),
                 "frames": frames or [],
             }
@@ -76,6 +83,10 @@ class History:
     def freed(self, block: Any, action: str) -> None:
         """A block is given up ("free_requested"), or may be handed out again ("free_completed")."""
         self.note(action, block.address, block.requested, block.stream, self.frames(ALL))
+
+    def refused(self, free: int, size: int, stream: Any) -> None:
+        """There is no memory for a request; free: how much the driver still has."""
+        self.note("oom", free, size, stream, self.frames(ALLOC))
 
     def reserved(self, address: int, size: int, stream: Any) -> None:
         """A segment is asked of the driver."""

@@ -283,9 +283,8 @@ class Products:
         rooms = self._workspaces if capture is None else capture.workspaces
         found = rooms.get(stream)
         if found is None:
-            recording, self.device.recording = self.device.recording, None  # it is no part of a call
-            found = rooms[stream] = self.device.empty((self.size,), np.dtype(np.uint8))
-            self.device.recording = recording
+            with self.device.aside():
+                found = rooms[stream] = self.device.empty((self.size,), np.dtype(np.uint8))
         return found
 
     def _layout(self, matrix: _Matrix, kind: int) -> int:

@@ -127,7 +127,7 @@ class Real(Rows):
         self.entered = _entered
         self.enter()
         super().__init__(platform, index, card, Memory(self, card.memory))
-        self.driver.reliefs.append(self._relieve)
+        self.driver.reliefs.append(self.relieve)
         self.modules = Modules(self.driver, card.capability)
         # What kernels write to that met a wrong index, in page-locked memory that both sides see.
         with self.uncaptured():
@@ -141,10 +141,10 @@ class Real(Rows):
 
     # --- contexts, streams ------------------------------------------------------------------------
 
-    def _relieve(self) -> None:
-        """Give cached memory back; the context is then again that of who asks, another device perhaps."""
+    def relieve(self, pool: Any = None) -> None:
+        """The context is then again that of who asks, another device perhaps."""
         with self.visited():
-            self.allocator.relieve()
+            super().relieve(pool)
 
     def enter(self) -> None:
         """Make the device's context this thread's."""
