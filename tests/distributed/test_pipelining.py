@@ -5,7 +5,15 @@ import pytest
 pytest.importorskip("mpi4py")
 
 import rushlight as torch
-from rushlight.distributed.pipelining import actions, pipe_split, pipeline
+import rushlight.distributed as dist
+from rushlight.distributed.fsdp import fully_shard
+from rushlight.distributed.pipelining import (
+    PipelineStage,
+    ScheduleInterleavedZeroBubble,
+    actions,
+    pipe_split,
+    pipeline,
+)
 from rushlight.distributed.pipelining._backward import stage_backward
 from rushlight.distributed.pipelining._utils import generate_stage_to_rank_mapping
 from rushlight.distributed.pipelining.actions import _Action, _needed
@@ -46,26 +54,98 @@ def played(rows, stages):
             return all(places[rank] == len(row) for rank, row in rows.items()), done
 
 
+def every_schedule(ranks, count):
+    """(how many stages, what each rank does) of each schedule."""
+    twice = 2 * ranks
+    several = {
+        "gpipe": (ranks, {r: actions.gpipe(r, ranks, count) for r in range(ranks)}),
+        "1f1b": (ranks, {r: actions.alternating(r, ranks, count) for r in range(ranks)}),
+        "bfs": (twice, {r: actions.breadth_first(r, ranks, twice, count) for r in range(ranks)}),
+        "interleaved": (twice, {r: actions.depth_first(r, ranks, twice, count) for r in range(ranks)}),
+        "there and back": (twice, actions.there_and_back(ranks, twice, count)),
+    }
+    several["zero"] = (
+        twice,
+        {r: actions.split_backwards(actions.depth_first(r, ranks, twice, count, 1), r) for r in range(ranks)},
+    )
+    return several
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 @pytest.mark.parametrize("count", [4, 8, 12])
 def test_schedules_wait_for_nothing_that_does_not_come(ranks, count):
-    twice = 2 * ranks
-    several = {
-        "gpipe": {r: actions.gpipe(r, ranks, count) for r in range(ranks)},
-        "1f1b": {r: actions.alternating(r, ranks, count) for r in range(ranks)},
-        "bfs": {r: actions.breadth_first(r, ranks, twice, count) for r in range(ranks)},
-        "interleaved": {r: actions.depth_first(r, ranks, twice, count) for r in range(ranks)},
-        "zero": {
-            r: actions.split_backwards(actions.depth_first(r, ranks, twice, count, 1), r)
-            for r in range(ranks)
-        },
-        "there and back": actions.there_and_back(ranks, twice, count),
-    }
-    for name, rows in several.items():
-        stages = ranks if name in ("gpipe", "1f1b") else twice
+    for name, (stages, rows) in every_schedule(ranks, count).items():
         ended, done = played(rows, stages)
         assert ended, name
         assert len(done) == stages * count * (3 if name in ("zero", "there and back") else 2), name
+
+
+def begun_at_both_ends(rows, place):
+    """Play ranks through whose messages wait for both of their ends, and go one after the other; what is left."""
+    left = {rank: list(row) for rank, row in rows.items()}
+    ends = {"SEND_F": ("RECV_F", 1), "SEND_B": ("RECV_B", -1)}
+    while True:
+        before = sum(map(len, left.values()))
+        for row in left.values():
+            while row and row[0].is_compute_op:
+                row.pop(0)
+            if row and (end := ends.get(row[0].computation_type.value)) is not None:
+                stage, _, number, _ = row[0]
+                other = left[place[stage + end[1]]]
+                if other and repr(other[0]) == f"{stage + end[1]}{end[0]}{number}":
+                    row.pop(0)
+                    other.pop(0)
+        if sum(map(len, left.values())) == before:
+            return [row for row in left.values() if row]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize("backward", [True, False])
+def test_ranks_agree_on_the_order_of_messages(ranks, backward):
+    for name, (stages, rows) in every_schedule(ranks, 8).items():
+        place = generate_stage_to_rank_mapping(ranks, stages, "v" if name == "there and back" else "loop")
+        found = actions.with_transfers(rows, place, backward)
+        assert not begun_at_both_ends(found, place), name
+        sent = sum("SEND" in repr(action) for row in found.values() for action in row)
+        apart = sum(place[n] != place[n + 1] for n in range(stages - 1))
+        assert sent == 8 * apart * (1 + backward), name
+
+
+def test_a_schedule_in_which_nobody_can_go_on_is_an_error():
+    rows = {0: [_Action.from_str("0B0"), _Action.from_str("0F0")], 1: [_Action.from_str("1F0")]}
+    with pytest.raises(RuntimeError, match="no rank can go on"):
+        actions.with_transfers(rows, {0: 0, 1: 1})
+
+
+class Sharded(torch.nn.Module):
+    """A stage of which fully_shard has only a part."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner, self.outer = torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.outer(torch.tanh(self.inner(x)))
+
+
+def test_weights_gradients_come_late_to_all_parameters_of_a_stage():
+    dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+    try:
+        parts, data = [Sharded(), Sharded()], torch.randn(4, 3)
+        torch.nn.Sequential(*parts)(data).square().mean().backward()
+        wanted = [p.grad.clone() for part in parts for p in part.parameters()]
+        for part in parts:
+            part.zero_grad()
+        fully_shard(parts[0].inner)
+        fully_shard(parts[1], ignored_params=set(parts[1].outer.parameters()))
+        stages = [PipelineStage(part, n, 2, "cpu") for n, part in enumerate(parts)]
+        schedule = ScheduleInterleavedZeroBubble(stages, 4, loss_fn=lambda found, _: found.square().mean())
+        schedule.step(data, target=data)
+        for p, grad in zip((p for part in parts for p in part.parameters()), wanted, strict=True):
+            found = p.grad.full_tensor() if hasattr(p.grad, "full_tensor") else p.grad
+            torch.testing.assert_close(found, grad)
+    finally:
+        dist.destroy_process_group()
 
 
 def test_actions_are_told_and_read():

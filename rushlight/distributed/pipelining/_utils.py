@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import rushlight as torch
 from rushlight.distributed.tensor.dtensor import DTensor, make
@@ -13,29 +13,52 @@ class PipeliningMetadataError(RuntimeError):
     """A stage has made something else than it said."""
 
 
+class MeshLayout(NamedTuple):
+    """The sizes of a mesh, and how far its ranks lie apart: what meshes of different ranks have in common."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+def mesh_key(mesh: Any) -> tuple[Any, MeshLayout]:
+    """(the names of its dims, its layout)."""
+    ranks = mesh.mesh
+    apart = [
+        int(ranks.select(d, 1).reshape(-1)[0] - ranks.reshape(-1)[0]) if ranks.shape[d] > 1 else 0
+        for d in range(ranks.ndim)
+    ]
+    return mesh.mesh_dim_names, MeshLayout(tuple(ranks.shape), tuple(apart))
+
+
 @dataclass(frozen=True)
 class TensorMeta:
-    """What a receiver has to know of a tensor; `lying`: of a DTensor, its mesh, placements and shape."""
+    """What a receiver has to know of a tensor.
+
+    Of a DTensor, `mesh`: the key of its mesh, since the receiver's has other ranks; `lying`: its placements
+    and shape.
+    """
 
     shape: tuple[int, ...]
     dtype: Any
     requires_grad: bool
-    lying: tuple[Any, ...] | None = None
+    mesh: tuple[Any, MeshLayout] | None = None
+    lying: tuple[Any, ...] = ()
 
     @classmethod
     def of(cls, t: Any) -> TensorMeta:
         """A tensor's."""
-        lying = (t.device_mesh, t.placements, tuple(t.shape)) if isinstance(t, DTensor) else None
-        part = t.to_local() if lying else t
-        return cls(tuple(part.shape), t.dtype, t.requires_grad, lying)
+        if not isinstance(t, DTensor):
+            return cls(tuple(t.shape), t.dtype, t.requires_grad)
+        lying = t.placements, tuple(t.shape)
+        return cls(tuple(t.to_local().shape), t.dtype, t.requires_grad, mesh_key(t.device_mesh), lying)
 
     def empty(self, device: Any) -> Any:
         """Memory for the part of this rank."""
         return torch.empty(self.shape, dtype=self.dtype, device=device)
 
-    def filled(self, part: Any) -> Any:
+    def filled(self, part: Any, mesh: Any) -> Any:
         """The tensor whose part of this rank it is."""
-        return part if self.lying is None else make(part, *self.lying)
+        return part if self.mesh is None else make(part, mesh, *self.lying)
 
 
 def generate_stage_to_rank_mapping(pp_size: int, num_stages: int, style: str = "loop") -> dict[int, int]:

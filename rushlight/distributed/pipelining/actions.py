@@ -204,3 +204,72 @@ def _needed(action: _Action, stages: int) -> set[_Action]:
         return {_Action(stage, BACKWARD_INPUT, n)}
     following = {_Action(stage + 1, BACKWARD_INPUT, n)} if stage < stages - 1 else set()
     return {_Action(stage, FORWARD, n)} | following
+
+
+# --- what goes from rank to rank ------------------------------------------------------------------------
+
+
+def with_transfers(
+    orders: dict[int, list[_Action | None]], ranks: dict[int, int], backward: bool = True
+) -> dict[int, list[_Action]]:
+    """What ranks compute, and in between what they send and receive; RuntimeError where none can go on.
+
+    Found by playing the schedules through. A message is begun at both of its ends before either rank begins
+    a later one: so ranks agree on the order of all messages, which some backends move one after the other.
+    """
+    left = {rank: _computed(row, backward) for rank, row in orders.items()}
+    found: dict[int, list[_Action]] = {rank: [] for rank in orders}
+    done: set[_Action] = set()
+    last = max(ranks)
+    while any(left.values()):
+        before = len(done)
+        for rank, row in left.items():
+            if row and _waited_for(row[-1], last) <= done:
+                action = row.pop()
+                done.add(_begun(action))
+                found[rank].append(action)
+                for number, transfer in _transfers(action, ranks, last):
+                    found[number].append(transfer)
+        if len(done) == before:
+            raise RuntimeError(f"no rank can go on: {[row[-1] for row in left.values() if row]}")
+    return found
+
+
+def _computed(row: list[_Action | None], backward: bool) -> list[_Action]:
+    """What a rank computes, the last thing first."""
+    parts = [part for action in row if action is not None for part in action.sub_actions or (action,)]
+    return [
+        part
+        for part in reversed(parts)
+        if part.is_compute_op and part.microbatch_index is not None
+        if backward or part.computation_type is FORWARD
+    ]
+
+
+def _begun(action: _Action) -> _Action:
+    """An action; of a whole backward its first part, which others wait for."""
+    return action._replace(computation_type=BACKWARD_INPUT) if _goes_back(action) else action
+
+
+def _goes_back(action: _Action) -> bool:
+    """Whether a gradient goes to the stage before."""
+    return action.computation_type in (BACKWARD_INPUT, FULL_BACKWARD)
+
+
+def _waited_for(action: _Action, last: int) -> set[_Action]:
+    """What comes before an action."""
+    return _needed(_begun(action), last + 1)
+
+
+def _transfers(action: _Action, ranks: dict[int, int], last: int) -> list[tuple[int, _Action]]:
+    """(rank, what it does) to bring an action's result to the stage that waits for it, on another rank."""
+    stage, kind, n, _ = action
+    if kind is FORWARD:
+        other, kinds = stage + 1, (_ComputationType.SEND_F, _ComputationType.RECV_F)
+    elif _goes_back(action):
+        other, kinds = stage - 1, (_ComputationType.SEND_B, _ComputationType.RECV_B)
+    else:
+        return []
+    if not 0 <= other <= last or ranks[other] == ranks[stage]:
+        return []
+    return [(ranks[stage], _Action(stage, kinds[0], n)), (ranks[other], _Action(other, kinds[1], n))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
@@ -18,6 +19,12 @@ from rushlight.distributed.pipelining.microbatch import (
 from rushlight.distributed.pipelining.stage import _PipelineStageBase
 
 _TARGET_CHUNK_SPEC = TensorChunkSpec(0)
+_MOVES: dict[_ComputationType, Callable[[_PipelineStageBase, int], None]] = {
+    _ComputationType.SEND_F: _PipelineStageBase.send_forward,
+    _ComputationType.RECV_F: _PipelineStageBase.receive_forward,
+    _ComputationType.SEND_B: _PipelineStageBase.send_backward,
+    _ComputationType.RECV_B: _PipelineStageBase.receive_backward,
+}
 
 
 class _PipelineSchedule:
@@ -141,14 +148,18 @@ class _PipelineSchedule:
         self._internal_losses = {}
         for stage in self._stages:
             stage.set_sync(False)
-        for action in self.pipeline_order[self.rank]:
-            for part in (action.sub_actions or (action,)) if action is not None else ():
-                stage, number = mine[part.stage_index], part.microbatch_index
-                if number is None or not part.is_compute_op:
-                    continue
-                if part.computation_type is not _ComputationType.FORWARD:
-                    self._backward(stage, part.computation_type, number)
-                    continue
+        order = actions.with_transfers(
+            self.pipeline_order, self.stage_index_to_group_rank, self._has_backward
+        )
+        for action in order[self.rank]:
+            stage, kind, number = mine[action.stage_index], action.computation_type, action.microbatch_index
+            if number is None:
+                continue
+            if kind in _MOVES:
+                _MOVES[kind](stage, number)
+            elif kind is not _ComputationType.FORWARD:
+                self._backward(stage, kind, number)
+            else:
                 output = stage.forward_one_chunk(number, arg_mbs[number], kwarg_mbs[number], return_outputs)
                 if stage.is_last and self._loss_fn is not None and target_mbs is not None:
                     loss = self._loss_fn(output, target_mbs[number], **(loss_kwargs or {}))
@@ -161,9 +172,7 @@ class _PipelineSchedule:
         self._update_losses(losses)
 
     def _backward(self, stage: _PipelineStageBase, kind: _ComputationType, number: int) -> None:
-        """A backward of any kind, if there is one."""
-        if not self._has_backward:
-            return
+        """A backward of any kind."""
         if kind is _ComputationType.BACKWARD_WEIGHT:
             stage.backward_weight_one_chunk(number)
             return

@@ -1,7 +1,8 @@
 """A stage: a part of a model, what comes to it and what it sends on.
 
-What a stage sends first says of what shapes it is: once in each step, of the first microbatch. Every message
-has a tag of its own, so the order in which ranks compute is theirs to choose.
+What a stage sends first says of what shapes it is: once in each step, of the first microbatch. Messages are
+begun in the order that `actions.with_transfers` tells all ranks: NCCL, which knows no tags, moves those
+between two ranks one after the other.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from typing import Any
 
 import rushlight as torch
 import rushlight.distributed as dist
+from rushlight._engine.core.pytree import flatten
 from rushlight.distributed.data_parallel import DistributedDataParallel
-from rushlight.distributed.fsdp._fully_shard import FSDPModule
+from rushlight.distributed.fsdp._fully_shard import FSDPModule, managed
 from rushlight.distributed.pipelining._backward import (
     input_gradients,
     stage_backward,
     weight_gradients,
 )
-from rushlight.distributed.pipelining._utils import PipeliningMetadataError, TensorMeta
+from rushlight.distributed.pipelining._utils import PipeliningMetadataError, TensorMeta, mesh_key
 from rushlight.distributed.tensor.dtensor import DTensor
 
 _KINDS = 4  # of messages: sizes, shapes, activations, gradients
@@ -57,6 +59,8 @@ class _PipelineStageBase:
             raise RuntimeError(
                 f"Pipeline group size {self.group_size} cannot be larger than number of stages {num_stages}"
             )
+        self.get_mesh: Callable[[Any, Any], Any] | None = None
+        self.meshes: dict[Any, Any] = {}  # by mesh_key
         self.has_backward = False
         self.chunks: int | None = None
         self.log_prefix = f"[Stage {stage_index}]"
@@ -81,7 +85,11 @@ class _PipelineStageBase:
         self._later: dict[int, tuple[Any, Any, list[Any]]] = {}  # what backward of the weights needs
         self._given: dict[int, tuple[Any, ...]] = {}  # activations of a stage of this rank
         self._returned: dict[int, tuple[Any, ...]] = {}  # gradients likewise
+        self._results: dict[int, tuple[Any, ...]] = {}  # outputs that go to another rank
+        self._gradients: dict[int, list[tuple[int, Any]]] = {}  # and inputs' gradients: (number, gradient)
         self._sending: list[tuple[Any, Any]] = []
+        self._coming: dict[int, list[Any]] = {}  # works of activations
+        self._coming_back: dict[int, list[Any]] = {}  # and of gradients
         self._incoming: list[TensorMeta] | None = None
         self._outgoing: list[TensorMeta] | None = None
         self._backwards = 0
@@ -103,9 +111,67 @@ class _PipelineStageBase:
         sent = t.contiguous()
         self._sending.append((dist.isend(sent, group=self.group, tag=tag, group_dst=to), sent))
 
+    def _irecv(self, t: Any, stage: int, tag: int) -> Any:
+        return dist.irecv(t, group=self.group, tag=tag, group_src=self.stage_index_to_group_rank[stage])
+
     def _recv(self, t: Any, stage: int, tag: int) -> Any:
-        dist.recv(t, group=self.group, tag=tag, group_src=self.stage_index_to_group_rank[stage])
+        self._irecv(t, stage, tag).wait()
         return t
+
+    def _mesh(self, key: Any) -> Any:
+        """This rank's mesh of a DTensor that comes; PipeliningMetadataError where nobody has told it."""
+        if key is None:
+            return None
+        if key not in self.meshes:
+            names, layout = key
+            if self.get_mesh is None:
+                raise PipeliningMetadataError(
+                    f"Mesh not found in cache for mesh_dim_names={names}, mesh_layout={layout}, and no "
+                    "get_mesh callback provided. Provide a get_mesh callback or use DTensors in static mode."
+                )
+            self.meshes[key] = self.get_mesh(names, layout)
+        return self.meshes[key]
+
+    def send_forward(self, mb_index: int) -> None:
+        """Begin to send what the next stage, on another rank, computes with."""
+        outputs = self._results.pop(mb_index)
+        self._tell_shapes(outputs, mb_index)
+        for number, t in enumerate(outputs):
+            tag = self._tag(self.stage_index, mb_index, 2, number)
+            self._isend(_local(t).detach(), self.stage_index + 1, tag)
+
+    def receive_forward(self, mb_index: int) -> None:
+        """Begin to receive what this stage computes with."""
+        before = self.stage_index - 1
+        metas = self._hear_shapes()
+        parts = [meta.empty(self.device) for meta in metas]
+        tags = [self._tag(before, mb_index, 2, number) for number in range(len(metas))]
+        self._coming[mb_index] = [
+            self._irecv(part, before, tag) for part, tag in zip(parts, tags, strict=True)
+        ]
+        self._given[mb_index] = tuple(
+            meta.filled(part, self._mesh(meta.mesh)) for meta, part in zip(metas, parts, strict=True)
+        )
+
+    def send_backward(self, mb_index: int) -> None:
+        """Begin to send the gradients of what has come from another rank."""
+        for number, grad in self._gradients.pop(mb_index):
+            self._isend(grad, self.stage_index - 1, self._tag(self.stage_index, mb_index, 3, number))
+
+    def receive_backward(self, mb_index: int) -> None:
+        """Begin to receive the gradients of what has gone to another rank."""
+        following = self.stage_index + 1
+        found: list[Any] = []
+        works = self._coming_back[mb_index] = []
+        for number, t in enumerate(self.fwd_cache[mb_index][0]):
+            if not t.requires_grad:
+                found.append(None)
+                continue
+            meta = TensorMeta.of(t)
+            part = meta.empty(self.device)
+            works.append(self._irecv(part, following, self._tag(following, mb_index, 3, number)))
+            found.append(meta.filled(part, t.device_mesh if isinstance(t, DTensor) else None))
+        self._returned[mb_index] = tuple(found)
 
     def wait_sent(self) -> None:
         """Until the others have what this stage has sent."""
@@ -121,9 +187,9 @@ class _PipelineStageBase:
         metas = [TensorMeta.of(t) for t in outputs]
         if self._outgoing is None:
             self._outgoing = metas
-            data = torch.frombuffer(bytearray(pickle.dumps(metas)), dtype=torch.uint8)
-            following = self.stage_index + 1
-            self._isend(torch.tensor([data.numel()]), following, self._tag(self.stage_index, 0, 0, 0))
+            data = torch.frombuffer(bytearray(pickle.dumps(metas)), dtype=torch.uint8).to(self.device)
+            following, size = self.stage_index + 1, torch.tensor([data.numel()], device=self.device)
+            self._isend(size, following, self._tag(self.stage_index, 0, 0, 0))
             self._isend(data, following, self._tag(self.stage_index, 0, 1, 0))
         for number, (meta, first) in enumerate(zip(metas, self._outgoing, strict=True)):
             if meta != first:
@@ -136,28 +202,25 @@ class _PipelineStageBase:
         """What the stage before this one sends."""
         if self._incoming is None:
             before = self.stage_index - 1
-            size = self._recv(torch.zeros(1, dtype=torch.int64), before, self._tag(before, 0, 0, 0))
-            data = torch.zeros(int(size), dtype=torch.uint8)
+            size = torch.zeros(1, dtype=torch.int64, device=self.device)
+            self._recv(size, before, self._tag(before, 0, 0, 0))
+            data = torch.zeros(int(size), dtype=torch.uint8, device=self.device)
             self._recv(data, before, self._tag(before, 0, 1, 0))
-            self._incoming = pickle.loads(data.numpy().tobytes())
+            self._incoming = pickle.loads(data.cpu().numpy().tobytes())
         return self._incoming
 
     # --- forward ------------------------------------------------------------------------------------
 
     def _activations(self, mb_index: int) -> tuple[Any, ...]:
         """What the stage before this one has made: leaves of this stage's graph."""
-        if (given := self._given.pop(mb_index, None)) is None:
-            before = self.stage_index - 1
-            metas = self._hear_shapes()
-            tags = [self._tag(before, mb_index, 2, number) for number in range(len(metas))]
-            given = tuple(
-                meta.filled(self._recv(meta.empty(self.device), before, tag))
-                for meta, tag in zip(metas, tags, strict=True)
-            )
-            needed = [meta.requires_grad for meta in metas]
-        else:
+        given = self._given.pop(mb_index)
+        if (works := self._coming.pop(mb_index, None)) is None:  # from a stage of this rank
             needed = [t.requires_grad for t in given]
             given = tuple(t.detach() for t in given)
+        else:
+            needed = [meta.requires_grad for meta in self._hear_shapes()]
+            for work in works:
+                work.wait()
         if self.has_backward:
             for t, need in zip(given, needed, strict=True):
                 t.requires_grad_(need)
@@ -170,7 +233,7 @@ class _PipelineStageBase:
         kwargs: dict[str, Any] | None = None,
         save_forward_output: bool = True,
     ) -> Any:
-        """Compute a microbatch, and send it on; `args` are the first stage's."""
+        """Compute a microbatch; `args` are the first stage's."""
         given = tuple(args) if self.is_first else self._activations(fwd_chunk_id)
         try:
             output = self.forward_maybe_with_nosync(*given, **(kwargs or {}))
@@ -193,10 +256,7 @@ class _PipelineStageBase:
         if following is not None:
             following._given[mb_index] = outputs
             return
-        self._tell_shapes(outputs, mb_index)
-        for number, t in enumerate(outputs):
-            tag = self._tag(self.stage_index, mb_index, 2, number)
-            self._isend(_local(t).detach(), self.stage_index + 1, tag)
+        self._results[mb_index] = outputs
 
     def forward_maybe_with_nosync(self, *args: Any, **kwargs: Any) -> Any:
         """The part of the model; gradients are summed over DDP's ranks once in a step."""
@@ -207,20 +267,11 @@ class _PipelineStageBase:
 
     # --- backward -----------------------------------------------------------------------------------
 
-    def _output_gradients(self, outputs: tuple[Any, ...], mb_index: int) -> tuple[Any, ...]:
+    def _output_gradients(self, mb_index: int) -> tuple[Any, ...]:
         """What the stage behind this one has found."""
-        if (given := self._returned.pop(mb_index, None)) is not None:
-            return given
-        following = self.stage_index + 1
-        found: list[Any] = []
-        for number, t in enumerate(outputs):
-            if not t.requires_grad:
-                found.append(None)
-                continue
-            meta = TensorMeta.of(t)
-            tag = self._tag(following, mb_index, 3, number)
-            found.append(meta.filled(self._recv(meta.empty(self.device), following, tag)))
-        return tuple(found)
+        for work in self._coming_back.pop(mb_index, ()):
+            work.wait()
+        return self._returned.pop(mb_index)
 
     def _send_back(self, inputs: list[Any], grads: tuple[Any, ...], mb_index: int) -> None:
         before = self._beside(-1)
@@ -231,19 +282,20 @@ class _PipelineStageBase:
         if before is not None:
             before._returned[mb_index] = given
             return
-        for number, (t, grad) in enumerate(zip(inputs, given, strict=True)):
-            if t.requires_grad:
-                tag = self._tag(self.stage_index, mb_index, 3, number)
-                self._isend(_as_lies(grad, t), self.stage_index - 1, tag)
+        self._gradients[mb_index] = [
+            (number, _as_lies(grad, t))
+            for number, (t, grad) in enumerate(zip(inputs, given, strict=True))
+            if t.requires_grad
+        ]
 
     def backward_one_chunk(
         self, bwd_chunk_id: int, loss: Any = None, full_backward: bool = True, last_backward: bool = False
     ) -> None:
-        """The gradients of a microbatch: all, or (`full_backward=False`) only the inputs', sent back."""
+        """The gradients of a microbatch: all, or (`full_backward=False`) only the inputs'."""
         if not self.has_backward:
             return
         outputs, inputs = self.fwd_cache.pop(bwd_chunk_id)
-        grads = None if self.is_last else self._output_gradients(outputs, bwd_chunk_id)
+        grads = None if self.is_last else self._output_gradients(bwd_chunk_id)
         made = loss if self.is_last else outputs
         if full_backward or self.dw_builder is not None:
             found = self._run(lambda: stage_backward(made, grads, inputs), last_backward)
@@ -308,10 +360,10 @@ class _PipelineStageBase:
 
 
 def _leaves(module: Any) -> list[Any]:
-    """The leaves that backward reaches below a module."""
-    if isinstance(module, FSDPModule):
-        return [leaf for member in module._members(True) if member.unit for leaf in member.unit.whole]
-    return list(module.parameters())
+    """The leaves that backward reaches below a module: for fully_shard's shards the whole parameters."""
+    units = [m.unit for each in module.modules() if (m := managed(each)) is not None and m.unit is not None]
+    whole = {id(p): leaf for unit in units for p, leaf in zip(unit.sharded, unit.whole, strict=True)}
+    return [whole.get(id(p), p) for p in module.parameters()]
 
 
 def _as_lies(grad: Any, t: Any) -> Any:
@@ -325,7 +377,8 @@ class PipelineStage(_PipelineStageBase):
     """A part of a model that the program has made.
 
     input_args, output_args: examples of a microbatch; they need not be given, since a stage says what it
-    sends. dw_builder: makes functions that compute weights' gradients later.
+    sends. dw_builder: makes functions that compute weights' gradients later. get_mesh(names, layout): the
+    mesh of this rank for DTensors that come, where no example has it.
     """
 
     def __init__(
@@ -343,3 +396,7 @@ class PipelineStage(_PipelineStageBase):
         get_mesh: Any = None,
     ) -> None:
         super().__init__(submodule, stage_index, num_stages, device, group, dw_builder)
+        self.get_mesh = get_mesh
+        for t in flatten((input_args, output_args))[0]:
+            if isinstance(t, DTensor):
+                self.meshes[mesh_key(t.device_mesh)] = t.device_mesh
