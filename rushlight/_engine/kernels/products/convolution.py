@@ -210,7 +210,7 @@ class _Plan(Product):
         super().finish()
         packed, left = (2, 0) if self.turned else (0, 2)
         self.call = team.Call(
-            team.CallStage(self.pack_code, self.packs, (packed, 1), 4, self.steps),
+            team.CallStage(self.pack_code, self.packs, (packed, 1), 4, self.pack_steps),
             team.CallStage(self.tile_code, self.tiles, (left, 1, 3), 6, self.steps),
         )
         self.wide = (

@@ -188,7 +188,7 @@ class _Writer:
         ai, at, places = self._left(packed, rows)
         if not self.direct:
             packed.finish()
-            own = packed.packs, (first, 2), 4, packed.steps, packed.kept
+            own = packed.packs, (first, 2), 4, packed.pack_steps, packed.kept
             stages.append(team.CallStage(packed.pack_code, *own))
         ci = np.arange(len(ai)) * self.left.to
         most = max(packed.columns, self.workspace // (self.depth * packed.line) * packed.columns)
@@ -207,7 +207,7 @@ class _Writer:
                 made.multiply(parts, panels[source], columns, ai, ci, at)
             made.finish()
             stages += [
-                team.CallStage(made.pack_code, made.packs, (second, 3), 4, made.steps, made.kept),
+                team.CallStage(made.pack_code, made.packs, (second, 3), 4, made.pack_steps, made.kept),
                 team.CallStage(
                     made.tile_code,
                     made.tiles,

@@ -24,6 +24,8 @@ Ints = tuple[int, ...]
 # Shape, and strides in bytes.
 Layout = tuple[Ints, Ints]
 _KINDS = np.dtype(np.float32), np.dtype(np.float64)
+# Jobs that the columns of a product are shared out to, at most twice as many: a block each where they are few.
+_SPANS = 32
 # Rows of a matrix that share a job.
 _ROWS = 4 * STRIP
 # Instructions for an element that is laid out.
@@ -64,9 +66,10 @@ class Product:
     source lies in memory, where that is not the sums' dtype; apart: bytes between the halves of a pair.
     """
 
-    # Once it is finished: the jobs of packing and of tiles, and the steps in memory.
+    # Once it is finished: the jobs of packing and of tiles, and the steps of both in memory.
     packs: np.ndarray[Any, Any]
     tiles: np.ndarray[Any, Any]
+    pack_steps: np.ndarray[Any, Any]
     steps: np.ndarray[Any, Any]
 
     def __init__(
@@ -87,8 +90,10 @@ class Product:
         self.jobs: tuple[list[Any], list[Any]] = [], []
         self.size, self.work, self.step_b, self.kept = 0, 0, 0, list[Array]()
 
-    def _blocks(self, columns: int) -> list[tuple[int, int]]:
-        return [(low, min(self.columns, columns - low)) for low in range(0, columns, self.columns)]
+    def _spans(self, columns: int) -> list[tuple[int, int]]:
+        """What jobs take of so many columns: whole blocks, more of them where there are many."""
+        each = self.columns * max(columns // (self.columns * _SPANS), 1)
+        return [(low, min(each, columns - low)) for low in range(0, columns, each)]
 
     def panels(self, source: int, columns: int, bt: Array, bj: Array | None = None) -> int:
         """Pack columns of the source at `bt`; where they begin. bj: where columns lie that are not even."""
@@ -97,13 +102,15 @@ class Product:
         tables = [np.append(bt, even), even if bj is None else np.append(bj, even)]
         self.kept += tables
         of_t, of_j = [team.pointer(v) for v in tables]
-        for low, valid in self._blocks(columns):
+        # To the next block: in the source, in the panels, and in the table of columns.
+        to, on = self.step_b * self.segments, self.columns
+        moves = (on * self.steps_j[0], to, 0, 0) if bj is None else (0, to, 0, 8 * on)
+        for low, valid in self._spans(columns):
             at = (source + low * self.steps_j[0], of_j) if bj is None else (source, of_j + 8 * low)
             for s in range(self.segments):
-                self.jobs[0].append(
-                    (at[0] + s * self.steps_s[1], self.size, of_t, at[1], len(bt), valid, self.apart)
-                )
-                self.size += self.step_b
+                begin = at[0] + s * self.steps_s[1], self.size + s * self.step_b, of_t, at[1]
+                self.jobs[0].append((*begin, len(bt), valid, self.apart, *moves))
+            self.size += to * -(-valid // on)
         return first
 
     def add(
@@ -126,28 +133,31 @@ class Product:
         tables = [ai, at, np.append(ci, np.arange(self.columns))]
         self.kept += tables
         of_i, of_t, of_c = [team.pointer(v) for v in tables]
+        panel, on = self.segments * self.step_b, self.columns
+        moves = 0, panel, on * self.steps_j[1], 0, 0, 0
+        spans = self._spans(columns)
         for a, c, begin, count in starts:
             self.work += count * len(at) * columns * self.segments
-            for k, (low, valid) in enumerate(self._blocks(columns)):
-                self.jobs[1].append(
-                    (
-                        a,
-                        first + k * self.segments * self.step_b,
-                        c + low * self.steps_j[1],
-                        of_i + 8 * begin,
-                        of_t,
-                        of_c + 8 * begin,
-                        count,
-                        valid,
-                        len(at),
-                        self.segments,
-                    )
-                )
+            rows, last = of_i + 8 * begin, of_c + 8 * begin
+            for low, valid in spans:
+                of = a, first + low // on * panel, c + low * self.steps_j[1], rows, of_t, last
+                self.jobs[1].append((*of, count, valid, len(at), self.segments, *moves))
 
     def finish(self) -> None:
         """No more parts."""
-        self.packs, self.tiles = (np.array(jobs, np.int64) for jobs in self.jobs)
-        self.steps = np.array([self.steps_s[0], self.step_b, self.steps_j[1], 0], np.int64)
+        own = [self.steps_s[0], self.step_b, self.steps_j[1], 0]
+        self.pack_code, self.packs, self.pack_steps = self._stage(self.pack_code, self.jobs[0], 4, 7, own)
+        self.tile_code, self.tiles, self.steps = self._stage(self.tile_code, self.jobs[1], 6, 10, own)
+
+    def _stage(
+        self, loop: int, rows: list[Any], pointers: int, words: int, steps: list[int]
+    ) -> tuple[int, Array, Array]:
+        """The loop, its jobs and its steps: block by block where a job has more than one."""
+        jobs = np.array(rows, np.int64).reshape(-1, words + pointers)
+        if (jobs[:, pointers + 1] <= self.columns).all():
+            return loop, np.ascontiguousarray(jobs[:, :words]), np.array(steps, np.int64)
+        steps = [loop, pointers, words, self.columns, *steps]
+        return native.runtime_address("rl_blocks"), jobs, np.array(steps, np.int64)
 
     def threads(self) -> int:
         """How many may work on it."""
@@ -182,7 +192,7 @@ def _matrix(
     made.finish()
     return (
         made,
-        team.Call(team.CallStage(made.pack_code, made.packs, (0, 1), 4, made.steps)),
+        team.Call(team.CallStage(made.pack_code, made.packs, (0, 1), 4, made.pack_steps)),
         team.Call(team.CallStage(made.tile_code, made.tiles, (0, 1, 2), 6, made.steps)),
     )
 

@@ -24,7 +24,16 @@ def of_operand(k: int) -> int:
 # most further threads, and one that is free.
 STAGE_FIELDS = 8
 # Functions of stages.
-STAGES = ("rl_program_run", "rl_call", "rl_numpy", "rl_update", "rl_words", "rl_refuse", "rl_inside")
+STAGES = (
+    "rl_program_run",
+    "rl_call",
+    "rl_numpy",
+    "rl_update",
+    "rl_words",
+    "rl_refuse",
+    "rl_inside",
+    "rl_blocks",
+)
 # A loop of the team: NumPy's inner loop, whose number says that it refused.
 HEADER = "define i32 @{}(ptr %x, ptr %args, ptr %dims, ptr %steps, ptr %d)"
 # What BLAS calls dtypes.

@@ -174,7 +174,7 @@ class Call:
         """few: whether other threads of Python may wait for the call."""
         self.kept = stages
         heads, jobs = list[int](), list[Array]()
-        relative_heads, relative_jobs = list[int](), list[int]()
+        relative_heads, relative_jobs = list[int](), list[Array]()
         start = STAGE_FIELDS * SLOT * len(stages)  # in bytes, from the words' beginning: the jobs follow
         for stage in stages:
             count, width = stage.jobs.shape
@@ -183,11 +183,11 @@ class Call:
             relative_heads += NUMBER, OF_WORDS, *[NUMBER] * (STAGE_FIELDS - 2)
             jobs.append(stage.jobs.ravel())
             numbers = [NUMBER] * (width - len(stage.operands))
-            relative_jobs += [*map(of_operand, stage.operands), *numbers] * count
+            relative_jobs.append(np.tile([*map(of_operand, stage.operands), *numbers], count))
             start += SLOT * stage.jobs.size
         self.words = np.concatenate([heads, *jobs])
-        relative = [*relative_heads, *relative_jobs]
-        self.table = np.concatenate([[len(self.words), len(stages), not few], relative, self.words])
+        head = [len(self.words), len(stages), not few]
+        self.table = np.concatenate([head, relative_heads, *relative_jobs, self.words])
         self.small = len(self.words) <= _WORDS
         # The builtin for this thread alone, called with the operands.
         self.run = partial(_alone(), self.table)

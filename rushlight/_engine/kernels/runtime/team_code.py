@@ -131,11 +131,16 @@ def _run(f: Function, pause: str) -> None:
 #   rl_words    the next random words. args: state, words. dims: n. steps: the function of mersenne_twister.py
 #   rl_refuse   gives what its argument points to: other than 0 ends the run of a program
 #   rl_inside   gives 1 if a number is below 0 or beyond. args: numbers. dims: how many, from where on beyond
+#   rl_blocks   a loop for each block of its second dim. steps: the loop, how many pointers, how many words with
+#               dims, the size of a block, then its own. Behind its words: what each pointer moves from block
+#               to block
 _LOOP = "define i32 @rl_{}(ptr %c, ptr %args, ptr %dims, ptr %steps, ptr %d)"
 
 
 def _write_stages(module: Module) -> None:
-    for each in (_numpy, _update, _words, _refuse, _inside):
+    module.declare("smin", "declare i64 @llvm.smin.i64(i64, i64)")
+    module.declare(*MEMCPY)
+    for each in (_numpy, _update, _words, _refuse, _inside, _blocks):
         f = Function(module, _LOOP.format(each.__name__[1:]))
         f.emit(f"ret i32 {each(f)}")
         f.finish()
@@ -166,7 +171,6 @@ def _place(f: Function) -> None:
 
 def _call(f: Function) -> None:
     """A builtin of a team.Call's table and operands, without a team: whether no loop has refused."""
-    f.module.declare(*MEMCPY)
     table = data(f, "%args", 0)
     count, stages, others = (f.load("i64", table, _SLOT * k) for k in range(CALL_HEAD))
     words, size = f.op(f"alloca i64, i64 {count}, align 16"), f.i64("shl", count, 3)
@@ -182,8 +186,6 @@ def _program(f: Function) -> None:
     """All stages from `first` on, each with at most `most` members; the number of one whose loop does not
     give 0 ends the run, and is the result.
     """
-    f.module.declare("smin", "declare i64 @llvm.smin.i64(i64, i64)")
-    f.module.declare(*MEMCPY)
     with f.loop("%count", "%first") as i:
         stage = f.at("%stages", f.i64("shl", i, 6))
         loop, jobs, steps = (f.load("ptr", stage, _SLOT * k) for k in (0, 1, 5))
@@ -251,3 +253,21 @@ def _inside(f: Function) -> str | int:
         wrong = f.i64("icmp uge", f.load("i64", numbers, f.i64("mul", i, _SLOT)), limit)
         outside.set(f.i64("or", outside.get(), f.op(f"zext i1 {wrong} to i64")))
     return f.op(f"trunc i64 {outside.get()} to i32")
+
+
+def _blocks(f: Function) -> str | int:
+    loop, own = f.load("ptr", "%steps"), f.at("%steps", 4 * _SLOT)
+    pointers, count, block = (f.load("i64", "%steps", _SLOT * k) for k in (1, 2, 3))
+    words, size = f.op(f"alloca i64, i64 {count}, align 16"), f.i64("shl", count, 3)
+    f.emit(f"call void {MEMCPY[0]}(ptr {words}, ptr %args, i64 {size}, i1 false)")
+    dims, moves = slot(f, words, pointers), f.at("%args", size)
+    whole = f.load("i64", dims, _SLOT)
+    blocks = f.i64("sdiv", f.i64("add", whole, f.i64("sub", block, 1)), block)
+    with f.loop(blocks) as k:
+        left = f.i64("sub", whole, f.i64("mul", k, block))
+        f.store("i64", f.op(f"call i64 @llvm.smin.i64(i64 {left}, i64 {block})"), dims, _SLOT)
+        f.op(f"call i32 {loop}(ptr null, ptr {words}, ptr {dims}, ptr {own}, ptr null)")
+        with f.loop(pointers) as i:
+            at = slot(f, words, i)
+            f.store("i64", f.i64("add", f.load("i64", at), f.load("i64", slot(f, moves, i))), at)
+    return 0
