@@ -109,3 +109,16 @@ def test_a_bias_of_two_bytes_is_rounded_with_the_sum(rows):
     exact = (x.double() @ w.double().t() + b.double()).bfloat16()
     assert (found == exact).float().mean() > 0.99
     assert found.dtype is torch.bfloat16
+
+
+@pytest.mark.parametrize(("a", "b"), [((32, 1, 3), (32, 3, 60_001)), ((1, 3), (3, 70_001)), ((3, 2), (2, 40_000))])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_plan_of_a_thin_product_is_short(a, b, dtype):
+    of = DTYPES[dtype]
+    a, b = (rng.standard_normal(shape).astype(of) for shape in (a, b))
+    plan = gemm.planned(a, b)
+    if plan is None:
+        assert dtype == "float16" and not target.host().half
+        return
+    assert sum(stage.jobs.size for stage in plan.call.kept) < len(a.reshape(-1, 3)) * 4000
+    close(gemm.multiplier(a, b)(a, b), a, b)
