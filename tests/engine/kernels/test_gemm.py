@@ -111,7 +111,9 @@ def test_a_bias_of_two_bytes_is_rounded_with_the_sum(rows):
     assert found.dtype is torch.bfloat16
 
 
-@pytest.mark.parametrize(("a", "b"), [((32, 1, 3), (32, 3, 60_001)), ((1, 3), (3, 70_001)), ((3, 2), (2, 40_000))])
+@pytest.mark.parametrize(
+    ("a", "b"), [((32, 1, 3), (32, 3, 60_001)), ((1, 3), (3, 70_001)), ((3, 2), (2, 40_000))]
+)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_the_plan_of_a_thin_product_is_short(a, b, dtype):
     of = DTYPES[dtype]

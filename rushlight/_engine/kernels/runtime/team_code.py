@@ -131,9 +131,9 @@ def _run(f: Function, pause: str) -> None:
 #   rl_words    the next random words. args: state, words. dims: n. steps: the function of mersenne_twister.py
 #   rl_refuse   gives what its argument points to: other than 0 ends the run of a program
 #   rl_inside   gives 1 if a number is below 0 or beyond. args: numbers. dims: how many, from where on beyond
-#   rl_blocks   a loop for each block of its second dim. steps: the loop, how many pointers, how many words with
-#               dims, the size of a block, then its own. Behind its words: what each pointer moves from block
-#               to block
+#   rl_blocks   a loop for each block of its second dim. steps: the loop, how many pointers, how many words
+#               with dims, the size of a block, then its own. Behind its words: what each pointer moves from
+#               block to block
 _LOOP = "define i32 @rl_{}(ptr %c, ptr %args, ptr %dims, ptr %steps, ptr %d)"
 
 
