@@ -124,3 +124,25 @@ def test_the_plan_of_a_thin_product_is_short(a, b, dtype):
         return
     assert sum(stage.jobs.size for stage in plan.call.kept) < len(a.reshape(-1, 3)) * 4000
     close(gemm.multiplier(a, b)(a, b), a, b)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_rows_of_a_thin_product_have_the_bits_of_others(dtype, turned):
+    a, b = matrix(40, 2700, DTYPES[dtype], False), matrix(2700, 90, DTYPES[dtype], False)
+    few = a[1:3].copy(order="F" if turned else "C")
+    found = gemm.multiplier(few, b)(few, b)
+    assert found.tobytes() == gemm.multiplier(a, b)(a, b)[1:3].tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [((2, 7), (7, 90_000)), ((300, 1), (1, 1500)), ((5, 2, 3), (5, 3, 20_001)), ((2, 1, 9), (9, 40_000))]
+    + [((700, 600), (600, 1)), ((2, 3, 900, 100), (3, 100, 1)), ((1, 3), (4, 3, 30_000))],
+)
+def test_thin_products(a, b, dtype):
+    for gaps in (slice(None), slice(None, None, -1)):
+        left, right = (rng.standard_normal(shape).astype(DTYPES[dtype])[..., gaps] for shape in (a, b))
+        for x in (left, left.swapaxes(-1, -2).copy().swapaxes(-1, -2)):
+            close(gemm.multiplier(x, right)(x, right), x, right)

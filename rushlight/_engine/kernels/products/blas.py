@@ -53,22 +53,23 @@ def relative(a: Array, b: Array) -> tuple[int, Array, Array] | None:
     (m, k), n = a.shape[-2:], b.shape[-1]
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     begins = starts(batch, [(x.shape, x.strides) for x in (a, b)], m * n * a.itemsize)
-    jobs = np.array([[*begin, m, n, k] for begin in begins], np.int64)
+    jobs = np.concatenate([begins, np.broadcast_to((m, n, k), begins.shape)], 1)
     steps = np.array([_gemm(name), left[0], right[0], left[1], right[1], max(n, 1)], np.int64)
     return native.runtime_address(f"rl_{BLAS[name]}gemm"), jobs, steps
 
 
 def starts(
     batch: tuple[int, ...], operands: Sequence[tuple[tuple[int, ...], tuple[int, ...]]], size: int
-) -> list[tuple[int, int, int]]:
+) -> Array:
     """Where each matrix of a batch begins, in both operands and in the result."""
     steps = [
         [0] * (len(batch) + 2 - len(shape))
         + [0 if n == 1 else s for n, s in zip(shape[:-2], strides, strict=False)]
         for shape, strides in operands
     ]
-    places = np.indices(batch).reshape(len(batch), prod(batch)).T @ np.array(steps, np.int64).T
-    return [(*place, k * size) for k, place in enumerate(places.tolist())]
+    count = prod(batch)
+    places = np.indices(batch).reshape(len(batch), count).T @ np.array(steps, np.int64).T
+    return np.concatenate([places, np.arange(count)[:, None] * size], 1)
 
 
 def _order(x: Array) -> tuple[int, int] | None:

@@ -20,7 +20,7 @@ from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.products import blas
 from rushlight._engine.kernels.products.blas import starts
-from rushlight._engine.kernels.products.gemv import dots, fits
+from rushlight._engine.kernels.products.gemv import dots, fits, thin
 from rushlight._engine.kernels.products.tile_code import PAIRS
 from rushlight._engine.kernels.products.tiles import PARALLEL, Array, Layout, Product, effort
 from rushlight._engine.kernels.runtime import parallel, team
@@ -130,6 +130,11 @@ def planned(a: Array, b: Array, rows: int = 0) -> PreparedProduct | None:
         loop, jobs, steps = found
         call = team.Call(team.CallStage(loop, jobs, (0, 1, 4), 3, steps))
         return PreparedProduct(call, 0, 0, a.dtype, len(jobs) * work >= PARALLEL)
+    lines = thin(a, b) if kind.stored == "" else None
+    if lines is not None:
+        loop, order, jobs, steps = lines
+        call = team.Call(team.CallStage(loop, jobs, order, 3, steps))
+        return PreparedProduct(call, 0, 0, a.dtype, prod(batch) * work >= PARALLEL)
     # Of huge operands larger pieces, so that the list of jobs stays short.
     least = _WORKSPACE * min(parallel.get_num_threads(), _THREADS)
     workspace = max(least, max(a.nbytes, b.nbytes) // _PIECES)
@@ -143,7 +148,7 @@ def _plan(
     (*_, m, depth), (*_, n) = a[0], b[0]
     left = _Side(m, a[1][-2], a[1][-1], n * kind.sums.itemsize)
     right = _Side(n, b[1][-1], b[1][-2], kind.sums.itemsize)
-    begins = starts(batch, (a, b), m * n * kind.sums.itemsize)
+    begins = starts(batch, (a, b), m * n * kind.sums.itemsize).tolist()
 
     def cost(left: _Side, right: _Side) -> float:
         packed = right.lines + (0 if kind.direct(left, item) else _WHOLE * left.lines)
@@ -152,7 +157,7 @@ def _plan(
     turned = cost(right, left) < cost(left, right)
     if turned:
         left, right = right, left
-        begins = [(second, first, to) for first, second, to in begins]
+        begins = [[second, first, to] for first, second, to in begins]
     made = _Writer(kind, item, depth // kind.deep, left, right, begins, workspace)
     return made.plan(rows, (1, 0) if turned else (0, 1))
 
@@ -167,7 +172,7 @@ class _Writer:
         depth: int,
         left: _Side,
         right: _Side,
-        starts: list[tuple[int, int, int]],
+        starts: list[list[int]],
         workspace: int,
     ) -> None:
         self.kind, self.depth, self.left, self.right, self.starts = kind, depth, left, right, starts

@@ -6,6 +6,7 @@ It takes as long as reading the matrix once, in the dtype that it is kept in; BL
 from __future__ import annotations
 
 from functools import cache, lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,15 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.emit.atom_code import LLVM
-from rushlight._engine.kernels.products import gemv_code
+from rushlight._engine.kernels.products import blas, gemv_code
 from rushlight._engine.kernels.runtime import native, parallel, team
 
 Array = np.ndarray[Any, Any]
 # Columns that share a job, where these lie dense and where rows do; multiplications from which on threads are
 # worth waking.
 _COLUMNS, _WIDE, _PARALLEL = 64, 1024, 1 << 17
+# Rows that are as good as one, and the inner dims for which more are; from which on a column is; most jobs.
+_FEW, _THIN, _DEEP, _MOST = 3, 8, 64, 1 << 14
 
 
 @cache
@@ -74,6 +77,38 @@ def fits(a: Array, b: Array) -> bool:
         and _loop(a.dtype, rows) is not None
         and team.possible()
     )
+
+
+def thin(a: Array, b: Array) -> tuple[int, tuple[int, ...], Array, Array] | None:
+    """The loop, its operands' numbers, relative jobs and steps that write a @ b of matrices to a result in C
+    order, row by row; None where panels of b are worth their making.
+
+    It has the bits of tiles, but for the product by a column, whose rows are added up as in `dots`.
+    """
+    column = b.shape[-1] == 1 < a.shape[-2]
+    x, w = (b.swapaxes(-1, -2), a.swapaxes(-1, -2)) if column else (a, b)
+    (count, depth), wide, item = x.shape[-2:], w.shape[-1], w.itemsize
+    rows = w.strides[-1] == item and w.strides[-2] >= 0
+    lies = rows or (column and depth >= _DEEP and w.strides[-2] == item and w.strides[-1] >= 0)
+    few = count <= _FEW or (depth <= _THIN and wide >= _WIDE)
+    if not (lies and few and (x.strides[-1] == item or depth == 1)):
+        return None
+    found = _loop(w.dtype, rows)
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    size = max(_WIDE * 4, -(-wide // 64)) if rows else max(_COLUMNS, -(-wide // 64))
+    low = np.arange(0, wide, size)
+    if found is None or prod(batch) * count * len(low) > _MOST:
+        return None
+    starts = blas.starts(batch, [(v.shape, v.strides) for v in (w, x)], count * wide * item)
+    row = np.arange(count)
+    jobs = np.empty((len(starts), count, len(low), 5), np.int64)
+    jobs[..., 0] = starts[:, 0, None, None] + low * w.strides[-1]
+    jobs[..., 1] = (starts[:, 1, None] + row * x.strides[-2])[..., None]
+    jobs[..., 2] = (starts[:, 2, None] + row * (wide * item))[..., None] + low * item
+    jobs[..., 3] = np.minimum(size, wide - low)
+    jobs[..., 4] = depth
+    step = w.strides[-2 if rows else -1]
+    return found[0], (0, 1, 4) if column else (1, 0, 4), jobs.reshape(-1, 5), np.array([step], np.int64)
 
 
 def dots(a: Array, b: Array) -> Array | None:

@@ -72,8 +72,6 @@ def sums(module: Module, name: str, stored: str, wide: str, kind: str, lanes: in
     w, x, y = (f.load("ptr", "%args", SLOT * k) for k in range(3))
     count, depth = (f.load("i64", "%dims", SLOT * k) for k in range(2))
     step, size = f.load("i64", "%steps"), BITS[kind] // 8
-    with f.counted(count) as j:
-        f.store(kind, "0.0", y, f.i64("mul", j, size))
     blocks, vectors = f.i64("sdiv", depth, _ROWS), f.i64("sdiv", count, lanes)
     done, dealt = f.i64("mul", blocks, _ROWS), f.i64("mul", vectors, lanes)
     for rows, begin, times in (_ROWS, 0, blocks), (1, done, f.i64("sub", depth, done)):
@@ -82,15 +80,17 @@ def sums(module: Module, name: str, stored: str, wide: str, kind: str, lanes: in
             places = [f.i64("add", first, k) for k in range(rows)]
             lines = [f.at(w, f.i64("mul", t, step)) for t in places]
             factors = [f.load(kind, f.at(x, f.i64("mul", t, size))) for t in places]
+            begins, goes_on = (f.i64(f"icmp {way}", first, 0) for way in ("eq", "ne"))
             for width, low, many in (lanes, 0, vectors), (1, dealt, f.i64("sub", count, dealt)):
                 f.width = width
                 turned = [f.splat(kind, factor) for factor in factors]
-                with f.counted(many) as i:
-                    j = f.i64("add", low, f.i64("mul", i, width))
-                    total = _read(f, wide, y, j)
-                    for line, factor in zip(lines, turned, strict=True):
-                        total = _read(f, stored, line, j).fma(factor, total)
-                    store(f, total, f.at(y, f.i64("mul", j, size)), wide)
+                for condition, zero in (begins, f.const(kind, 0.0)), (goes_on, None):
+                    with f.when(condition), f.counted(many) as i:
+                        j = f.i64("add", low, f.i64("mul", i, width))
+                        total = zero or _read(f, wide, y, j)
+                        for line, factor in zip(lines, turned, strict=True):
+                            total = _read(f, stored, line, j).fma(factor, total)
+                        store(f, total, f.at(y, f.i64("mul", j, size)), wide)
     f.width = lanes
     f.emit("ret i32 0")
     f.finish()

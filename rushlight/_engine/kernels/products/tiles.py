@@ -24,7 +24,7 @@ Ints = tuple[int, ...]
 # Shape, and strides in bytes.
 Layout = tuple[Ints, Ints]
 _KINDS = np.dtype(np.float32), np.dtype(np.float64)
-# Jobs that the columns of a product are shared out to, at most twice as many: a block each where they are few.
+# Jobs that a product's columns are shared out to, at most twice as many: a block each where they are few.
 _SPANS = 32
 # Rows of a matrix that share a job.
 _ROWS = 4 * STRIP
