@@ -22,25 +22,26 @@ def kind_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What a graph is made anew for, beside what its ops say: classes of arguments, lengths, the keys of
     dicts in their order, strings and truth values, also those of objects' attributes; which are one tensor.
 
-    Numbers and sizes are left out: they are seen in the ops.
+    Numbers and sizes are left out: they are seen in the ops. None for a container that holds itself.
     """
     parts: list[Any] = [switches(), cuda.matmul.allow_tf32]
-    tensors: list[int] = []
-    for value in args:
-        _describe(value, parts, tensors, 0)
-    for name, value in kwargs.items():
-        parts.append(name)
-        _describe(value, parts, tensors, 0)
+    tensors: dict[int, int] = {}
+    try:
+        for value in args:
+            _describe(value, parts, tensors, 0)
+        for name, value in kwargs.items():
+            parts.append(name)
+            _describe(value, parts, tensors, 0)
+    except RecursionError:
+        return None
     return tuple(parts)
 
 
-def _describe(value: Any, parts: list[Any], tensors: list[int], depth: int) -> None:
+def _describe(value: Any, parts: list[Any], tensors: dict[int, int], depth: int) -> None:
     cls = value.__class__
     parts.append(cls)
     if isinstance(value, Tensor):
-        if id(value) not in tensors:
-            tensors.append(id(value))
-        parts.append(tensors.index(id(value)))
+        parts.append(tensors.setdefault(id(value), len(tensors)))
     elif cls in _FIXED:
         parts.append(value)
     elif isinstance(value, (list, tuple)):

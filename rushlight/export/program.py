@@ -22,6 +22,7 @@ from rushlight.fx.conventions import CodeGen, _PyTreeCodeGen, _PyTreeInfo
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule, put
 from rushlight.fx.interpreter import Interpreter
+from rushlight.fx.node import Node
 from rushlight.fx.passes.infra.pass_manager import PassManager
 from rushlight.fx.traceback import preserve_node_meta
 
@@ -372,19 +373,20 @@ class ExportedProgram:
 
 def _each_item_once(module: GraphModule, signature: Any) -> None:
     """One node for each item of an op's results, however often it is asked for."""
+    first: dict[Any, Any] = {}
     gone = False
     for node in list(module.graph.nodes):
-        first: dict[Any, Any] = {}
-        for user in list(node.users):
-            if user.op != "call_function" or user.target is not operator.getitem or user.args[0] is not node:
-                continue
-            known = first.setdefault(user.args[1], user)
-            if known is user:
-                continue
+        if node.op != "call_function" or node.target is not operator.getitem:
+            continue
+        whole, item = node.args
+        if not (isinstance(whole, Node) and isinstance(item, int)):
+            continue
+        known = first.setdefault((whole, item), node)
+        if known is not node:
             gone = True
-            user.replace_all_uses_with(known)
-            module.graph.erase_node(user)
-            signature.replace_all_uses(user.name, known.name)
+            node.replace_all_uses_with(known)
+            module.graph.erase_node(node)
+            signature.replace_all_uses(node.name, known.name)
     if gone:
         module.recompile()
 

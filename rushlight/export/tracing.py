@@ -469,6 +469,7 @@ def _comparable(first: _Record, other: _Record) -> None:
 def _merged(records: list[_Record], at: list[dict[str, int]]) -> None:
     """The first record's graph, with expressions where sizes make a difference."""
     sizes = records[0].sizes
+    _constants_alike(records)
     for nodes in zip(*(r.compared for r in records), strict=True):
         if getattr(nodes[0].target, "namespace", "") == "higher_order":
             continue  # numbers from outside are operands of the first alone
@@ -490,6 +491,23 @@ def _merged(records: list[_Record], at: list[dict[str, int]]) -> None:
             shape = tuple(_same(v, at, nodes[0]) for v in zip(*(s.shape for s in shapes), strict=True))
             value._stride = _strides(shapes, shape, at)
             value.shape = tuple.__new__(torch.Size, shape)
+
+
+def _constants_alike(records: list[_Record]) -> None:
+    """_Mismatch where what is kept as a constant is another at other sizes."""
+    for nodes in zip(*([n for n in r.graph.nodes if "constant" in n.meta] for r in records), strict=False):
+        first, *others = [
+            r.listener.constants[n.meta["constant"]] for r, n in zip(records, nodes, strict=True)
+        ]
+        if nodes[0].users and not all(_alike(first, other) for other in others):
+            raise _Mismatch(f"{nodes[0].name} is a constant there, which differs")
+
+
+def _alike(t: Any, other: Any) -> bool:
+    """Whether two constants are the same numbers; of other kinds of tensors nothing is known."""
+    if not (type(t) is type(other) is torch.Tensor and t.layout is other.layout is torch.strided):
+        return True
+    return t.dtype is other.dtype and torch.equal(t.nan_to_num(), other.nan_to_num())
 
 
 def _same(values: Any, at: list[dict[str, int]], node: Node) -> Any:

@@ -221,19 +221,20 @@ class Tracer(TracerBase):
 
         def replace(functions: list[tuple[dict[str, Any], str, Any]]) -> None:
             """Calls of these, (globals, name, function), are nodes as long as this runs."""
-            held.extend(functions)
             for own, name, known in functions:
-                own[name] = self._wrapping(known if known is not None else getattr(builtins, name))
+                run = known if known is not None else vars(builtins)[name]
+                held.append((own, name, known))
+                own[name] = self._wrapping(run)
 
         methods = [(owner, name, getattr(owner, name)) for owner, name in _wrapped_methods_to_patch]
         cls.__call__, cls.__getattr__ = called, read
         TRACERS.append(self)
-        for owner, name, method in methods:
-            setattr(owner, name, self._wrapping_method(name, method))
-        replace([(own, name, own.get(name)) for own, name in _wrapped])
-        for own in (scope, *self._modules):
-            replace([(own, name, f) for name, f in own.items() if id(f) in self._functions])
         try:
+            for owner, name, method in methods:
+                setattr(owner, name, self._wrapping_method(name, method))
+            replace([(own, name, own.get(name)) for own, name in _wrapped])
+            for own in (scope, *self._modules):
+                replace([(own, name, f) for name, f in own.items() if id(f) in self._functions])
             yield
         finally:
             cls.__call__, cls.__getattr__ = call, get

@@ -33,7 +33,7 @@ with open(os.path.join(os.path.dirname(__file__), "keys.tsv"), encoding="utf-8")
     _keys_line, _tags_line = [line.split("\t") for line in _file]
 _make_enum: Any = Enum
 DispatchKey: Any = _make_enum("DispatchKey", _keys_line[1])
-Tag: Any = _make_enum("Tag", _tags_line[1])
+Tag: Any = _make_enum("Tag", _tags_line[1], start=0)
 
 
 class _Call(Function):
@@ -473,9 +473,10 @@ class Library:
             )
         self._defined.update([ns] if kind == "DEF" else [])
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
-        self._made: list[str] = []  # the ops that it has defined
-        # They go with it, as PyTorch's do.
-        self._destroy = finalize(self, _take_back, ns, kind, self._made)
+        # What it has defined, by name with the overload's, and functions: they go with it, as PyTorch's do.
+        self._made: list[tuple[str, CustomOpDef]] = []
+        self._given: list[tuple[dict[str, Any], str, Any]] = []
+        self._destroy = finalize(self, _take_back, ns, kind, self._made, self._given)
         self._destroy.atexit = False
 
     def __repr__(self) -> str:
@@ -519,7 +520,7 @@ class Library:
                 "overload name multiple times."
             )
         kinds = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
-        self._made.append(name.partition(".")[0])
+        self._made.append((name, op))
         op._schema = known
         op._tags = (tags,) if isinstance(tags, Tag) else tuple(tags)
         op._declare(
@@ -558,14 +559,26 @@ class Library:
         op = op_name if isinstance(op_name, CustomOpDef) else _entry(f"{self.ns}::{own}")
         if fn is not fallthrough_kernel:
             op._kernels[key] = partial(fn, None) if with_keyset else fn
+            self._given.append((op._kernels, key, op._kernels[key]))
 
 
-def _take_back(ns: str, kind: str, made: list[str]) -> None:
-    """Forget the ops that a library has defined."""
-    for name in made:
-        _OPS.pop(f"{ns}::{name}", None)
-        if ns in NAMESPACES:
-            vars(NAMESPACES[ns]).pop(name, None)
+def _take_back(
+    ns: str, kind: str, made: list[tuple[str, CustomOpDef]], given: list[tuple[dict[str, Any], str, Any]]
+) -> None:
+    """Forget the overloads that a library has defined, and the functions that it has given."""
+    for kernels, key, function in given:
+        if kernels.get(key) is function:
+            del kernels[key]
+    for name, op in made:
+        own, _, overload = name.partition(".")
+        several = _OPS.get(f"{ns}::{own}", {})
+        if several.get(overload or "default") is not op:
+            continue  # it has been defined anew
+        del several[overload or "default"]
+        if not several:
+            del _OPS[f"{ns}::{own}"]
+            if ns in NAMESPACES:
+                vars(NAMESPACES[ns]).pop(own, None)
     if kind == "DEF":
         Library._defined.discard(ns)
 
@@ -626,7 +639,10 @@ def _has_kernel(name: str, key: Any) -> bool:
     space, _, own = name.partition("::")
     if space == "aten":
         own, _, overload = own.partition(".")
-        return bool(recorded(own)[overload or "default"].has_kernel_for_dispatch_key(key))
+        found = recorded(own).get(overload or "default")
+        if found is None:
+            raise RuntimeError(f"operator {name} does not exist")
+        return bool(found.has_kernel_for_dispatch_key(key))
     return str(key).rpartition(".")[2] in _op(name)._kernels
 
 

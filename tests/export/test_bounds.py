@@ -76,3 +76,26 @@ def _places(x: Any, y: Any) -> Any:
 
 def _rows(x: Any, y: Any) -> Any:
     return torch.nonzero(x)
+
+
+@pytest.mark.parametrize(
+    "made", [float, torch.as_tensor, lambda n: torch.LongTensor([n]), lambda n: torch.asarray([n, 1])]
+)
+def test_a_constant_that_hangs_on_a_size_fixes_it(made: Any) -> None:
+    def program(x: Any, y: Any) -> Any:
+        return x.sum() + torch.as_tensor(made(x.shape[0]))
+
+    x = torch.ones(4)
+    with pytest.raises(torch._dynamo.exc.UserError, match="Constraints violated"):
+        bounds(program, x, x, {0: Dim("n")}, None)
+    assert bounds(program, x, x, {0: Dim.AUTO}, None) == []
+
+
+def test_tensors_of_sizes_beside_complex_numbers() -> None:
+    def program(x: Any, y: Any) -> Any:
+        return torch.tensor([1j, x.shape[0]]), torch.tensor(x.shape)
+
+    x = torch.ones(4, 2)
+    made = torch.export.export(Calls(program), (x, x), dynamic_shapes=({0: Dim("n")}, None))
+    mixed, sizes = made.module()(torch.ones(6, 2), x)
+    assert (mixed.tolist(), sizes.tolist()) == ([1j, 6 + 0j], [6, 2])

@@ -90,3 +90,29 @@ def test_names_of_overloads(name: str) -> None:
     space, _, own = name.partition("::")
     op, _, overload = own.partition(".")
     assert getattr(getattr(getattr(torch.ops, space), op), overload or "default")._name == name
+
+
+class Set(torch.nn.Module):
+    """A module whose mode is set by calls, which leave nothing behind, and by contexts beside them."""
+
+    def forward(self, x: Any) -> Any:
+        torch.set_grad_enabled(False)
+        with torch.no_grad():
+            y = x * 2
+        y = y - 1
+        torch.set_grad_enabled(True)
+        z = x / 3
+        with torch.no_grad():
+            y = y + 1
+            with torch.enable_grad():
+                z = z * x
+            return y.relu(), z
+
+
+def test_a_mode_that_is_set_holds_until_it_is_set_back() -> None:
+    made = torch.export.export(Set(), (torch.ones(2),))
+    assert ops(made) == [GRAD, GRAD, GRAD]
+    inner = [str(n.target) for n in made.graph_module.submod_1.graph.nodes if n.op == "call_function"]
+    assert inner == ["aten.mul.Tensor", "aten.sub.Tensor"]
+    y, z = made.module()(torch.ones(2, requires_grad=True))
+    assert (y.requires_grad, z.requires_grad) == (False, True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import pytest
 
 import rushlight as torch
@@ -134,3 +136,24 @@ def test_what_a_conversion_relies_upon_stays_asserted():
 
     ep = export(Converts(), (torch.tensor(1),)).run_decompositions({})
     assert [n.target for n in ep.graph.nodes][1] == aten._assert_tensor_metadata.default
+
+
+def test_an_item_is_there_once_and_before_its_uses():
+    class Topmost(nn.Module):
+        def forward(self, x):
+            values, places = torch.topk(x, 2)
+            return values + 1, places
+
+    program = export(Topmost(), (torch.arange(3.0),))
+    graph = program.graph
+    item = next(n for n in graph.nodes if n.target is operator.getitem)
+    add = next(n for n in graph.nodes if n.target == aten.add.Tensor)
+    with graph.inserting_before(item):
+        same = graph.call_function(operator.getitem, item.args)
+        other = graph.call_function(aten.neg.default, (same,))
+    add.args = (other, *add.args[1:])
+    made = program._update(program.graph_module, program.graph_signature)
+    made.graph.lint()
+    items = [n for n in graph.nodes if n.target is operator.getitem]
+    assert len({n.args for n in items}) == len(items)
+    assert made.module()(torch.arange(3.0))[0].tolist() == [-1.0, 0.0]

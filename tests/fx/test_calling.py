@@ -337,3 +337,14 @@ def test_names_of_ops_are_those_by_which_programs_call_them():
     assert functional.softmax.__name__ == "softmax" and torch.Tensor.float.__name__ == "float"
     assert torch.Tensor.bernoulli_.__name__ == "bernoulli_" and torch.fft.fft.__name__ == "fft_fft"
     assert fx.symbolic_trace(lambda x: operator.add(x, 1)).graph.find_nodes(op="call_function")
+
+
+def test_a_wrapped_name_that_is_not_there():
+    fx.wrapping._wrapped.append(({}, "no_such_function"))
+    try:
+        with pytest.raises(KeyError, match="no_such_function"):
+            fx.symbolic_trace(lambda x: x + 1)
+    finally:
+        fx.wrapping._wrapped.pop()
+    assert not fx._symbolic_trace.is_fx_tracing()
+    assert isinstance(fx.symbolic_trace(nn.ReLU())(torch.ones(2)), torch.Tensor)

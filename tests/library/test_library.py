@@ -272,3 +272,25 @@ def test_define_gives_the_name_as_it_was_written() -> None:
     assert own.define("foo(Tensor x) -> Tensor") == "foo"
     assert own.define("foo.bar(Tensor x, int y) -> Tensor") == "foo"
     assert own.define("defined_names::baz(Tensor x) -> Tensor") == "defined_names::baz"
+
+
+def test_what_a_library_has_given_goes_with_it(lib):
+    """Its overloads alone, and its functions."""
+    lib.define("twice(Tensor x) -> Tensor")
+    more = Library(lib.ns, "FRAGMENT")
+    more.impl("twice", lambda x: x * 2, "CPU")
+    more.define("twice.by(Tensor x, Tensor y) -> Tensor")
+    assert ops(lib).twice(torch.ones(1)).tolist() == [2.0]
+    assert ops(lib).twice.overloads() == ["default", "by"]
+    more._destroy()
+    assert ops(lib).twice.overloads() == ["default"]
+    with pytest.raises(NotImplementedError, match="Could not run"):
+        ops(lib).twice(torch.ones(1))
+
+
+def test_whether_there_is_a_function_for_a_key():
+    has = torch._C._dispatch_has_kernel_for_dispatch_key
+    assert has("aten::add.Tensor", "CPU")
+    with pytest.raises(RuntimeError, match="aten::nothing does not exist"):
+        has("aten::nothing", "CPU")
+    assert torch.Tag.core.value == 0

@@ -41,7 +41,7 @@ _SAME = "is"
 
 def key_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor], Any]:
     """(the tensors among the arguments, a key of all else that a program depends on); None as the key
-    where an argument cannot be compared.
+    where an argument cannot be compared, or is a container that holds itself.
     """
     tensors: list[Tensor] = []
     parts: list[Any] = [LOCAL.enabled]
@@ -65,7 +65,7 @@ def key_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor],
         key = tuple(parts)
         if not plain:
             hash(key)
-    except TypeError:
+    except (TypeError, RecursionError):
         return tensors, None
     return tensors, key
 

@@ -40,7 +40,7 @@ class MadeOfNumbers:
 
 def _has_symbolic(data: Any) -> bool:
     """Whether numbers, or nested lists of them, depend on inputs."""
-    if type(data) in (list, tuple):
+    if isinstance(data, (list, tuple)):
         return any(map(_has_symbolic, data))
     return isinstance(data, SYMBOLIC)
 
@@ -52,4 +52,6 @@ def _made_of(data: Any) -> Any:
     value = plain(data)
     if isinstance(value, bool):
         return torch.bool
+    if isinstance(value, complex):
+        return torch.get_default_dtype().to_complex()
     return torch.int64 if isinstance(value, int) else torch.get_default_dtype()

@@ -38,8 +38,9 @@ class Regions:
     region: tuple[Any, ...]
     decomposes: bool
     _numbers: Iterator[int]
-    # Modes that have begun: what it was in before, and where it stood among the interpreters.
-    _before: dict[int, tuple[bool, tuple[Any, ...]]]
+    # Modes that have begun, which live as long as their ids are kept: what it was in before, and where it
+    # stood among the interpreters.
+    _before: dict[int, tuple[Any, bool, tuple[Any, ...]]]
     _places: dict[int, int]
 
     def _outside(self) -> None:
@@ -85,13 +86,18 @@ class Regions:
             self.region = before
 
     def _grad_is(self, enabled: bool) -> None:
-        if enabled != self.grad:
-            self.grad = enabled
+        """The mode is another: that outside of the innermost region, if this is one of the other mode."""
+        if enabled == self.grad:
+            return
+        self.grad = enabled
+        if self.region and self.region[-1][0] is wrap_with_set_grad_enabled:
+            self.region = self.region[:-1]
+        else:
             self.region = (*self.region, (wrap_with_set_grad_enabled, (enabled,), next(self._numbers)))
 
     def begins(self, mode: Any) -> None:
         """A context of the program begins."""
-        self._before.setdefault(id(mode), (self.grad, self.region))
+        self._before.setdefault(id(mode), (mode, self.grad, self.region))
         if isinstance(mode, torch.autocast) and self.decomposes:
             self._places[id(mode)] = self._behind()
         elif isinstance(mode, torch.autocast):
@@ -107,7 +113,7 @@ class Regions:
             modes.remove(self)
             modes.insert(self._places.pop(id(mode)), self)
         if id(mode) in self._before:
-            self.grad, self.region = self._before.pop(id(mode))
+            _, self.grad, self.region = self._before.pop(id(mode))
 
 
 @contextmanager

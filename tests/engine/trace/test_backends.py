@@ -182,3 +182,11 @@ def test_graph_breaks_in_what_is_allowed_in_the_graph_are_not_heard():
     assert f(torch.ones(2)).tolist() == [4, 4]
     with pytest.raises(AssertionError, match="allow_in_graph expects a callable"):
         torch.compiler.allow_in_graph(3)
+
+
+@pytest.mark.parametrize("backend", ["inductor", "eager", noted([])])
+def test_a_container_that_holds_itself(backend):
+    own = [1]
+    own.append(own)
+    compiled = torch.compile(lambda x, given: x + given[1][0], backend=backend)
+    assert [compiled(torch.ones(2), own).tolist() for _ in range(2)] == [[2.0, 2.0]] * 2
