@@ -106,13 +106,15 @@ class GradScaler:
         self._scale = torch.tensor(self._init_scale, dtype=torch.float32, device=dev)
         self._growth_tracker = torch.tensor(self._init_growth_tracker, dtype=torch.int32, device=dev)
 
-    def _scaled_before(self, doing: str) -> Any:
-        if self._scale is None:
-            raise AssertionError(
-                f"Attempted {doing} but _scale is None.  This may indicate your script did "
-                "not use scaler.scale(loss or outputs) earlier in the iteration."
-            )
-        return self._scale
+    def _check_scale_growth_tracker(self, funcname: str) -> tuple[Any, Any]:
+        """(the factor, the count of steps); AssertionError where nothing was scaled yet."""
+        for name in ("_scale", "_growth_tracker"):
+            if getattr(self, name) is None:
+                raise AssertionError(
+                    f"Attempted {funcname} but {name} is None.  This may indicate your script did "
+                    "not use scaler.scale(loss or outputs) earlier in the iteration."
+                )
+        return self._scale, self._growth_tracker
 
     @replayed
     def unscale_(self, optimizer: Optimizer) -> None:
@@ -123,7 +125,7 @@ class GradScaler:
         """
         if not self._enabled:
             return
-        factor = self._scaled_before("unscale_")
+        factor, _ = self._check_scale_growth_tracker("unscale_")
         state = self._per_optimizer_states[id(optimizer)]
         if state["stage"] is OptState.UNSCALED:
             raise RuntimeError(
@@ -168,7 +170,7 @@ class GradScaler:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
             raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
-        self._scaled_before("step")
+        self._check_scale_growth_tracker("step")
         state = self._per_optimizer_states[id(optimizer)]
         if state["stage"] is OptState.STEPPED:
             raise RuntimeError("step() has already been called since the last update().")
@@ -182,7 +184,13 @@ class GradScaler:
             self.unscale_(optimizer)
         if not state["found_inf_per_device"]:
             raise AssertionError("No inf checks were recorded for this optimizer.")
-        finite = not any(found.item() for found in state["found_inf_per_device"].values())
+        return self._maybe_opt_step(optimizer, state, *args, **kwargs)
+
+    def _maybe_opt_step(
+        self, optimizer: Optimizer, optimizer_state: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> Any:
+        """The optimizer's step, unless its gradients hold inf or nan."""
+        finite = not any(found.item() for found in optimizer_state["found_inf_per_device"].values())
         return optimizer.step(*args, **kwargs) if finite else None
 
     def _step_that_scales(
@@ -199,7 +207,7 @@ class GradScaler:
             return optimizer.step(*args, **kwargs, grad_scaler=self)
         if state["stage"] is OptState.READY:
             self._check_inf_per_device(optimizer)
-            optimizer.grad_scale = self._scale * getattr(optimizer, "grad_scale", 1)
+            optimizer.grad_scale = self._get_scale_async() * getattr(optimizer, "grad_scale", 1)
         else:
             optimizer.grad_scale = getattr(optimizer, "grad_scale", None)
         optimizer.found_inf = sum(state["found_inf_per_device"].values())
@@ -215,7 +223,7 @@ class GradScaler:
         """
         if not self._enabled:
             return
-        factor = self._scaled_before("update")
+        factor, _ = self._check_scale_growth_tracker("update")
         if new_scale is None:
             self._adapt(factor)
         elif isinstance(new_scale, float):
@@ -252,9 +260,14 @@ class GradScaler:
         self._growth_tracker.fill_(steps)
 
     def _check_inf_per_device(self, optimizer: Optimizer) -> dict[Any, Any]:
-        scale = self._scaled_before("_check_inf_per_device")
+        scale, _ = self._check_scale_growth_tracker("_check_inf_per_device")
         found = self._unscale_grads_(optimizer, torch.tensor(1.0), torch.zeros((), device=scale.device), True)
         self._per_optimizer_states[id(optimizer)]["found_inf_per_device"] = found
+        return found
+
+    def _found_inf_per_device(self, optimizer: Optimizer) -> dict[Any, Any]:
+        """{device: 1 if a gradient there was not finite} of an optimizer, since the last update()."""
+        found: dict[Any, Any] = self._per_optimizer_states[id(optimizer)]["found_inf_per_device"]
         return found
 
     # --- what it holds ----------------------------------------------------------------------------
@@ -267,7 +280,12 @@ class GradScaler:
         """The factor; 1.0 where disabled."""
         if not self._enabled:
             return 1.0
-        return self._init_scale if self._scale is None else float(self._scale.item())
+        scale = self._get_scale_async()
+        return self._init_scale if scale is None else float(scale.item())
+
+    def _get_scale_async(self) -> Any:
+        """The factor as a tensor; None before the first scale()."""
+        return self._scale
 
     def _get_growth_tracker(self) -> int:
         if not self._enabled:

@@ -19,6 +19,7 @@ from rushlight.distributed.groups import default_group
 from rushlight.distributed.reducer import GradBucket, Reducer
 from rushlight.distributed.utils import _sync_module_states, _verify_param_shape_across_processes
 from rushlight.nn.modules.module import Module
+from rushlight.nn.parallel.scatter_gather import gather, scatter_kwargs
 from rushlight.nn.parameter import is_lazy
 
 _MB = 1 << 20
@@ -174,10 +175,14 @@ class DistributedDataParallel(Module, Joinable):
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """module(*inputs, **kwargs); its backward is reduced, unless this is called in no_sync()."""
         with torch.profiler.record_function("DistributedDataParallel.forward"):
-            inputs, kwargs = self._pre_forward(inputs, kwargs)
-            return self._post_forward(self.module(*inputs, **kwargs))
+            inputs, kwargs = self._pre_forward(*inputs, **kwargs)
+            return self._post_forward(self._run_ddp_forward(*inputs, **kwargs))
 
-    def _pre_forward(self, inputs: Any, kwargs: Any) -> tuple[Any, Any]:
+    def _run_ddp_forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """The module's call itself."""
+        return self.module(*inputs, **kwargs)
+
+    def _pre_forward(self, *inputs: Any, **kwargs: Any) -> tuple[Any, Any]:
         """What comes before the module's call: the arguments for it."""
         self._before_forward()
         if self.device_ids:
@@ -188,7 +193,7 @@ class DistributedDataParallel(Module, Joinable):
         """What comes after it: what the call returns."""
         if torch.is_grad_enabled() and self.require_backward_grad_sync:
             self.require_forward_param_sync = True
-            self.reducer.prepare()
+            self.reducer.prepare_for_backward([])
         else:
             self.require_forward_param_sync = False
         return output
@@ -204,9 +209,9 @@ class DistributedDataParallel(Module, Joinable):
             total = self.process_group.size() if self._divide_by_initial_world_size else active
             self.reducer.divisor = lambda: total
         if torch.is_grad_enabled():
-            self.reducer.rebuild()
+            self.reducer._rebuild_buckets()
         if self.will_sync_module_buffers():
-            self._sync_buffers(self._find_common_rank(True) if self._join_config.enable else 0)
+            self._sync_buffers()
         if self._join_config.enable:
             self._sync_wanted(self.require_backward_grad_sync)
 
@@ -218,10 +223,15 @@ class DistributedDataParallel(Module, Joinable):
             and any(True for _ in self.module.buffers())
         )
 
-    def _sync_buffers(self, source: int) -> None:
+    def _sync_buffers(self) -> None:
+        """Buffers as rank 0 has them, or the last rank that has not joined."""
+        self._sync_module_buffers(self._find_common_rank(True) if self._join_config.enable else 0)
+
+    def _sync_module_buffers(self, authoritative_rank: int) -> None:
+        """Buffers as a rank has them."""
         broadcast_coalesced(
             [b.detach() for name, b in self.module.named_buffers() if name not in self.parameters_to_ignore],
-            source,
+            authoritative_rank,
             self.process_group,
         )
 
@@ -237,6 +247,14 @@ class DistributedDataParallel(Module, Joinable):
         for name, buffer in module.named_buffers():
             if name in params_and_buffers_to_ignore:
                 setattr(buffer, "_ddp_ignored", True)
+
+    def scatter(self, inputs: Any, kwargs: Any, device_ids: Any) -> Any:
+        """(inputs, keywords) for each device, for subclasses that call the module otherwise."""
+        return scatter_kwargs(inputs, kwargs, device_ids, self.dim)
+
+    def gather(self, outputs: Any, output_device: Any) -> Any:
+        """Outputs of several devices as one, for subclasses that call the module otherwise."""
+        return gather(outputs, output_device, self.dim)
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
@@ -358,9 +376,9 @@ class _DDPJoinHook(JoinHook):
     def main_hook(self) -> None:
         """One iteration of the ranks that still have inputs."""
         ddp = self.ddp
-        ddp.reducer.rebuild()
+        ddp.reducer._rebuild_buckets()
         if ddp.will_sync_module_buffers():
-            ddp._sync_buffers(ddp._find_common_rank(False))
+            ddp._sync_module_buffers(ddp._find_common_rank(False))
         ddp.require_forward_param_sync = ddp._sync_wanted(False)
         if ddp.require_forward_param_sync:
             ddp.reducer.shadow()

@@ -166,11 +166,11 @@ class Reducer:
         self.buckets += [SparseBucket([self.params[n]], [n]) for n in sorted(self.sparse)]
         self.places = {n: (b, i) for b in self.buckets for i, n in enumerate(b.numbers)}
 
-    def rebuild(self) -> None:
-        """After the first iteration: buckets in the order of rank 0's gradients."""
+    def _rebuild_buckets(self) -> bool:
+        """After the first iteration: buckets in the order of rank 0's gradients. Whether they are new."""
         self.check_finished()
         if self.rebuilt or self.expecting or not self.order or (self.find_unused and not self.static):
-            return
+            return False
         order = torch.tensor(
             [*self.order, *sorted(set(range(len(self.params))) - set(self.order))],
             device=self.params[0].device,
@@ -180,11 +180,14 @@ class Reducer:
         buckets = assign_buckets([self.params[n] for n in numbers], self.caps)
         self._lay_out([[numbers[i] for i in bucket] for bucket in buckets])
         self.rebuilt = True
+        return True
 
     order: list[int] = []
 
-    def prepare(self) -> None:
-        """Before a backward that is to be reduced."""
+    def prepare_for_backward(self, outputs: list[Any]) -> None:
+        """Before a backward that is to be reduced. What it did not use is found at its end, whatever the
+        module's outputs were.
+        """
         self.check_finished()
         self.listen()
         self.expecting, self.next, self.order, self.seen = True, 0, [], [0] * len(self.params)

@@ -95,7 +95,7 @@ class TransformedDistribution(Distribution):
             y = x
         return found + sum_rightmost(self.base_dist.log_prob(y), dims - len(self.base_dist.event_shape))
 
-    def _turned(self, probability: Tensor) -> Tensor:
+    def _monotonize_cdf(self, probability: Tensor) -> Tensor:
         """A probability of what lies below, or above where the transforms decrease."""
         sign = ComposeTransform(self.transforms).sign
         return probability if isinstance(sign, int) and sign == 1 else sign * (probability - 0.5) + 0.5
@@ -106,8 +106,8 @@ class TransformedDistribution(Distribution):
             value = transform.inv(value)
         if self._validate_args:
             self.base_dist._validate_sample(value)
-        return self._turned(self.base_dist.cdf(value))
+        return self._monotonize_cdf(self.base_dist.cdf(value))
 
     def icdf(self, value: Tensor) -> Tensor:
         """The transforms of the base's icdf, at 1 - p where they are decreasing."""
-        return self._forward(self.base_dist.icdf(self._turned(value)))
+        return self._forward(self.base_dist.icdf(self._monotonize_cdf(value)))

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import copy
 import linecache
+import os
 import re
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.core.callers import warn
 from rushlight.fx.codegen import python_code
 from rushlight.fx.graph import Graph
+from rushlight.nn.modules.base.tree import _addindent
 
 _numbers = count()
 
@@ -207,13 +211,17 @@ class GraphModule(torch.nn.Module):
     def _get_name(self) -> str:
         return type(self).__name__
 
+    def _deepcopy_init(self) -> Callable[..., None]:
+        """The __init__ of a copy; a subclass with other arguments names one that takes GraphModule's."""
+        return GraphModule.__init__
+
     def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
         plain = torch.nn.Module()
         own = {k: v for k, v in self.__dict__.items() if k != "_graph"}
         made = GraphModule.__new__(type(self))
         memo[id(self)] = made
         plain.__dict__.update(copy.deepcopy(own, memo))
-        GraphModule.__init__(made, plain, copy.deepcopy(self._graph), type(self).__name__)
+        self._deepcopy_init()(made, plain, copy.deepcopy(self._graph), type(self).__name__)
         type(made).meta = copy.deepcopy(self.meta, memo)
         for name in ("_create_node_hooks", "_erase_node_hooks", "_replace_hooks"):
             made.__dict__.update({name: list(self.__dict__[name])} if name in self.__dict__ else {})
@@ -246,6 +254,43 @@ class GraphModule(torch.nn.Module):
         exporter.save_source_string(name, _imports(known, exporter.importer) + text)
         return reduce_package_graph_module, (body, name)
 
+    def to_folder(self, folder: str | os.PathLike[str], module_name: str = "FxModule") -> None:
+        """Write the module to a folder, so that `from folder import module_name` gives its class: its text,
+        its state, and those of its children that their repr() does not make again.
+
+        A UserWarning names these children, which are pickled.
+        """
+        place = Path(folder)
+        place.mkdir(exist_ok=True)
+        torch.save(self.state_dict(), place / "state_dict.pt")
+        made, pickled = [], []
+        for name, child in self.named_children():
+            text = repr(child)
+            if type(child) in _REPEATED:
+                made.append(f"setattr(self, {name!r}, {text})")
+                continue
+            file = place / f"{name}.pt"
+            torch.save(child, file)
+            pickled.append(name)
+            load = f"torch.load({str(file)!r}, weights_only=False)"
+            made.append(f"setattr(self, {name!r}, {load}) # {' '.join(text.splitlines())}")
+        for name, b in self.named_buffers(recurse=False):
+            made.append(f"self.register_buffer({name!r}, {_emptied(b)})")
+        for name, p in self.named_parameters(recurse=False):
+            made.append(f"setattr(self, {name!r}, torch.nn.Parameter({_emptied(p)}))")
+        made.append(f"self.load_state_dict(torch.load({str(place / 'state_dict.pt')!r}))")
+        body = "".join(f"        {line}\n" for line in made)
+        (place / "module.py").write_text(
+            f"import torch\n{_IMPORTS}\nfrom torch.nn import *\nclass {module_name}(torch.nn.Module):\n"
+            f"    def __init__(self):\n        super().__init__()\n{body}{_addindent(self.code, 4)}\n"
+        )
+        (place / "__init__.py").write_text("from .module import *")
+        if pickled:
+            warn(
+                "Was not able to save the following children modules as reprs -"
+                f"saved as pickled files instead: {pickled}"
+            )
+
     def add_submodule(self, target: str, m: Any) -> bool:
         """Put a module under a dotted name."""
         put(self, target, m)
@@ -268,6 +313,23 @@ class GraphModule(torch.nn.Module):
                 f"{t}.".startswith(f"{name}.") or f"{name}.".startswith(f"{t}.") for t in used
             ):
                 self.delete_submodule(name)
+
+
+# Layers whose repr() makes them again.
+_REPEATED = (
+    torch.nn.Linear,
+    torch.nn.Conv1d,
+    torch.nn.Conv2d,
+    torch.nn.Conv3d,
+    torch.nn.BatchNorm1d,
+    torch.nn.BatchNorm2d,
+    torch.nn.BatchNorm3d,
+)
+
+
+def _emptied(t: torch.Tensor) -> str:
+    """The text that makes a tensor of this size and dtype."""
+    return f"torch.empty({list(t.shape)}, dtype={t.dtype})"
 
 
 def _rebuilt(held: dict[str, Any], text: str, name: str, known: dict[str, Any]) -> Any:
@@ -325,6 +387,9 @@ _USUAL = {
     "fx_pytree": "import torch.fx._pytree as fx_pytree",
     "pytree": "import torch.utils._pytree as pytree",
 }
+
+
+_IMPORTS = "\n".join(_USUAL.values())
 
 
 def _imports(known: dict[str, Any], importer: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from rushlight.fx import traceback as notes
@@ -53,8 +54,27 @@ class Interpreter:
         args, kwargs = self.fetch_args_kwargs_from_env(n)
         if not notes.should_preserve_node_meta:
             return getattr(self, n.op)(n.target, args, kwargs)
-        with notes.set_current_meta(n, f"Interpreter_{type(self).__name__}"):
+        with self._set_current_node(n):
             return getattr(self, n.op)(n.target, args, kwargs)
+
+    @contextmanager
+    def _set_current_node(self, node: Node) -> Iterator[None]:
+        """Within the `with`, what is made is made for a node."""
+        with notes.set_current_meta(node, f"Interpreter_{type(self).__name__}"):
+            yield
+
+    def boxed_run(self, args_list: list[Any]) -> Any:
+        """run(*args_list), which clears the list, so that an input's memory is free after its last use."""
+        inputs = [node for node in self.graph.nodes if node.op == "placeholder"]
+        if len(args_list) != len(inputs):
+            detail = "extra" if len(args_list) > len(inputs) else "missing"
+            raise RuntimeError(
+                f"Interpreter.boxed_run expected {len(inputs)} arguments for placeholders "
+                f"but received {len(args_list)} ({detail} arguments)"
+            )
+        env = dict(zip(inputs, args_list, strict=True))
+        args_list.clear()
+        return self.run(initial_env=env)
 
     def placeholder(self, target: Any, args: Any, kwargs: Any) -> Any:
         """The next input; all that are left for a target that begins with `*`."""

@@ -102,6 +102,11 @@ class Node:
                 hook(old=self, new=value, user=user)
         self._name = value
 
+    def _rename(self, candidate: str) -> None:
+        """Call the node by this name, or one like it that is free in the graph."""
+        if candidate != self.name:
+            self.name = self.graph._namespace.create_name(candidate)
+
     # --- arguments -------------------------------------------------------------------------------
 
     @property

@@ -200,15 +200,42 @@ class SWALR(LRScheduler):
         for rate, group in zip(_per_group(optimizer, swa_lr, "swa_lr"), optimizer.param_groups, strict=True):
             group["swa_lr"] = rate
         check_strategy(anneal_strategy)
+        self._set_anneal_func(anneal_strategy)
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
             raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
-        self._anneal_strategy, self.anneal_epochs = anneal_strategy, anneal_epochs
+        self.anneal_epochs = anneal_epochs
         super().__init__(optimizer, last_epoch)
+
+    @staticmethod
+    def _linear_anneal(t: float) -> float:
+        return t
+
+    @staticmethod
+    def _cosine_anneal(t: float) -> float:
+        return (1 - math.cos(math.pi * t)) / 2
+
+    @staticmethod
+    def _get_initial_lr(lr: Any, swa_lr: Any, alpha: float) -> Any:
+        """The first rate, found back from the present one, which is `alpha` of the way to swa_lr."""
+        return swa_lr if alpha == 1 else (lr - alpha * swa_lr) / (1 - alpha)
+
+    def _set_anneal_func(self, anneal_strategy: str) -> None:
+        """Take the function of this name, from the share of steps to that of the way to swa_lr."""
+        self._anneal_strategy = anneal_strategy
+        self.anneal_func = self._cosine_anneal if anneal_strategy == "cos" else self._linear_anneal
 
     def _share(self, step: int) -> float:
         """How much of the way to swa_lr is done."""
-        done = max(0, min(1, step / max(1, self.anneal_epochs)))
-        return done if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * done)) / 2
+        return self.anneal_func(max(0, min(1, step / max(1, self.anneal_epochs))))
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything but the optimizer and the function."""
+        return {name: value for name, value in super().state_dict().items() if name != "anneal_func"}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over a state_dict()."""
+        super().load_state_dict(state_dict)
+        self._set_anneal_func(self._anneal_strategy)
 
     def get_lr(self) -> list[Any]:
         """One rate per group; the first rates are found back from the present ones."""
@@ -220,6 +247,6 @@ class SWALR(LRScheduler):
         rates = []
         for group in self.optimizer.param_groups:
             target, lr = group["swa_lr"], group["lr"]
-            first = target if before == 1 else (lr - before * target) / (1 - before)
+            first = self._get_initial_lr(lr, target, before)
             rates.append(target * now + first * (1 - now))
         return rates

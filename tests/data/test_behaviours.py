@@ -49,3 +49,9 @@ def test_batches_do_not_share_memory_with_the_data() -> None:
     (batch,) = next(iter(DataLoader(TensorDataset(t), 2)))
     batch.fill_(1)
     assert not t.any()
+
+
+def test_older_name_of_where_datasets_end():
+    found = torch.utils.data.ConcatDataset([[1, 2], [3]])
+    with pytest.warns(FutureWarning, match="is renamed to `cumulative_sizes`"):
+        assert found.cummulative_sizes == [2, 3]

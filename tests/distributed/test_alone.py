@@ -199,3 +199,32 @@ def test_profilers_see_collectives(alone):
     ]
     assert not any(event.cpu_parent for event in found)
     assert any(row.key == "gloo:all_reduce" for row in profiled.key_averages())
+
+
+def test_parts_of_a_wrappers_forward(alone):
+    """A subclass may do forward() by the parts that DistributedDataParallel has, and override these."""
+    seen = []
+
+    class Own(torch.nn.parallel.DistributedDataParallel):
+        def forward(self, *inputs, **kwargs):
+            self.reducer._rebuild_buckets()
+            inputs, kwargs = self._pre_forward(*inputs, **kwargs)
+            return self._post_forward(self._run_ddp_forward(*inputs, **kwargs))
+
+        def _sync_buffers(self):
+            seen.append("buffers")
+            super()._sync_buffers()
+
+        def _run_ddp_forward(self, *inputs, **kwargs):
+            seen.append("module")
+            return self.module(*inputs, **kwargs)
+
+    wrapped = Own(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2)))
+    for _ in range(2):
+        wrapped(torch.randn(3, 2)).sum().backward()
+    assert seen == ["buffers", "module"] * 2
+    assert wrapped.module[0].weight.grad is not None
+    with torch.no_grad():
+        wrapped(torch.randn(3, 2))
+    wrapped.reducer.prepare_for_backward([])
+    wrapped.module(torch.randn(3, 2)).sum().backward()

@@ -58,7 +58,7 @@ class _ReplicateState(_State):
         """What a call begins with."""
         self.init()
         self._ddp.require_backward_grad_sync = not self._no_sync
-        return self._ddp._pre_forward(args, kwargs)
+        return self._ddp._pre_forward(*args, **kwargs)
 
     def after(self, module: nn.Module, args: Any, output: Any) -> Any:
         """What a call ends with."""

@@ -336,7 +336,7 @@ class _PipelineStageBase:
         ddp = self.submod
         if not isinstance(ddp, DistributedDataParallel) or not (last or self._backwards == self.chunks):
             return backward()
-        ddp.reducer.prepare()
+        ddp.reducer.prepare_for_backward([])
         return backward()
 
     def set_sync(self, wanted: bool) -> None:

@@ -251,11 +251,14 @@ class SyncBatchNorm(_BatchNorm):
         if input.dim() < 2:
             raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
 
+    def _check_non_zero_input_channels(self, input: Tensor) -> None:
+        if input.size(1) == 0:
+            raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+
     def forward(self, input: Tensor) -> Tensor:
         """(N, C, *) -> the same shape; ValueError for a batch of the CPU where process groups are in use."""
         self._check_input_dim(input)
-        if input.size(1) == 0:
-            raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+        self._check_non_zero_input_channels(input)
         mean, variance, *parameters, _, factor, eps = options = _options(self)
         distributed = torch.distributed
         if self.training and distributed.is_available() and distributed.is_initialized():

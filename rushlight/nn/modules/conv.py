@@ -497,17 +497,24 @@ class _LazyConvXdMixin(LazyLayer):
         self.out_channels = out_channels
         self._unsized(bias, device, dtype)
 
-    def _find(self, input: Tensor) -> int:
-        dims = len(self.kernel_size)
+    def _get_num_spatial_dims(self) -> int:
+        return len(self.kernel_size)
+
+    def _get_in_channels(self, input: Tensor) -> int:
+        """The channels of an input; RuntimeError where it has not the layer's dims."""
+        dims = self._get_num_spatial_dims()
         if input.dim() not in (dims + 1, dims + 2):
             raise RuntimeError(
                 f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to "
                 f"{self.__class__.__name__}, but got input of size: {input.shape}"
             )
-        found = input.shape[-dims - 1]
+        return int(input.shape[-dims - 1])
+
+    def _find(self, input: Tensor) -> int:
+        found = self._get_in_channels(input)
         if found % self.groups != 0:
             raise ValueError("in_channels must be divisible by groups")
-        return int(found)
+        return found
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"weight": self._weight_shape(), "bias": (self.out_channels,)}

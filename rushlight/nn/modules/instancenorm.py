@@ -32,6 +32,9 @@ class _InstanceNorm(_NormBase):
     def _get_no_batch_dim(self) -> int:
         raise NotImplementedError(f"{type(self).__name__} does not say how many dims a sample has")
 
+    def _handle_no_batch_input(self, input: Tensor) -> Tensor:
+        return self._apply_instance_norm(input.unsqueeze(0)).squeeze(0)
+
     def _apply_instance_norm(self, input: Tensor) -> Tensor:
         return F.instance_norm(
             input,
@@ -67,7 +70,7 @@ class _InstanceNorm(_NormBase):
                 "warning by not passing in num_features, which is not used because affine=False"
             )
         if input.dim() == self._get_no_batch_dim():
-            return self._apply_instance_norm(input.unsqueeze(0)).squeeze(0)
+            return self._handle_no_batch_input(input)
         return self._apply_instance_norm(input)
 
 

@@ -101,6 +101,20 @@ class RNNBase(Module):
         # These are used until one of the layer's own is set, by programs that call it with other weights.
         self.__dict__["_flat_weights"] = weights
 
+    def _init_flat_weights(self) -> None:
+        """Use the layer's own weights, whatever others were set."""
+        self.__dict__.pop("_flat_weights", None)
+        self.flatten_parameters()
+
+    def _weights_have_changed(self) -> bool:
+        """False: the layer's own weights are looked up at every call."""
+        return False
+
+    def _update_flat_weights(self) -> None:
+        """Use the layer's own weights again, if they have changed."""
+        if self._weights_have_changed():
+            self._init_flat_weights()
+
     def __setattr__(self, name: str, value: Any) -> None:
         if "_flat_weights" in self.__dict__ and name in self._flat_weights_names:
             del self.__dict__["_flat_weights"]

@@ -128,10 +128,6 @@ class ReduceLROnPlateau(LRScheduler):
             raise ValueError("Factor should be < 1.0.")
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
-        if mode not in ("min", "max"):
-            raise ValueError("mode " + mode + " is unknown!")
-        if threshold_mode not in ("rel", "abs"):
-            raise ValueError("threshold mode " + threshold_mode + " is unknown!")
         self.factor, self.optimizer, self.patience = factor, optimizer, patience
         count = len(optimizer.param_groups)
         if isinstance(min_lr, (list, tuple)):
@@ -141,10 +137,23 @@ class ReduceLROnPlateau(LRScheduler):
         else:
             self.default_min_lr, self.min_lrs = min_lr, [min_lr] * count
         self.cooldown, self.eps, self.last_epoch = cooldown, eps, 0
+        self._last_lr = self._rates()
+        self._init_is_better(mode, threshold, threshold_mode)
+        self._reset()
+
+    def _init_is_better(self, mode: str, threshold: float, threshold_mode: str) -> None:
+        """Note what an improvement is; ValueError for modes that there are not."""
+        if mode not in ("min", "max"):
+            raise ValueError("mode " + mode + " is unknown!")
+        if threshold_mode not in ("rel", "abs"):
+            raise ValueError("threshold mode " + threshold_mode + " is unknown!")
         self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
         self.mode_worse = float("inf") if mode == "min" else -float("inf")
-        self._last_lr = self._rates()
-        self._reset()
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over a state_dict()."""
+        super().load_state_dict(state_dict)
+        self._init_is_better(self.mode, self.threshold, self.threshold_mode)
 
     def _reset(self) -> None:
         self.best, self.cooldown_counter, self.num_bad_epochs = self.mode_worse, 0, 0
@@ -157,7 +166,7 @@ class ReduceLROnPlateau(LRScheduler):
         else:
             warn(EPOCH_DEPRECATION_WARNING, UserWarning)
         self.last_epoch = epoch
-        if self.is_better(current, self.best):
+        if self._is_better(current, self.best):
             self.best, self.num_bad_epochs = current, 0
         else:
             self.num_bad_epochs += 1
@@ -180,6 +189,10 @@ class ReduceLROnPlateau(LRScheduler):
     def in_cooldown(self) -> bool:
         """Whether the rates were lowered a short while ago."""
         return self.cooldown_counter > 0
+
+    def _is_better(self, a: float, best: float) -> bool:
+        """is_better(), by which name older programs override it."""
+        return self.is_better(a, best)
 
     def is_better(self, a: float, best: float) -> bool:
         """Whether `a` improves on `best` by the threshold."""

@@ -165,14 +165,6 @@ def _total(total_steps: int | None, epochs: int | None, steps_per_epoch: int | N
     return math.prod(given.values())
 
 
-def _even(x: float) -> float:
-    return 1.0
-
-
-def _halved(x: float) -> float:
-    return float(1 / (2.0 ** (x - 1)))
-
-
 class CyclicLR(_Momenta):
     """Up and down between base_lr and max_lr, in step_size_up (2000) and step_size_down steps
     (arXiv:1506.01186).
@@ -210,9 +202,8 @@ class CyclicLR(_Momenta):
             raise ValueError("mode is invalid and scale_fn is None")
         self.mode, self.gamma = mode, gamma
         self._scale_fn_custom = scale_fn
-        self.scale_mode = (
-            scale_mode if scale_fn is not None else ("iterations" if mode == "exp_range" else "cycle")
-        )
+        self.scale_mode = scale_mode
+        self._init_scale_fn()
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             self.base_momentums = _per_group(optimizer, base_momentum, "base_momentum")
@@ -227,10 +218,27 @@ class CyclicLR(_Momenta):
             return self._scale_fn_custom(x)
         return self._scale_fn_ref(x)
 
-    @property
-    def _scale_fn_ref(self) -> Callable[[float], float]:
-        """The mode's own scale function."""
-        return {"triangular": _even, "triangular2": _halved}.get(self.mode) or partial(pow, self.gamma)
+    def _init_scale_fn(self) -> None:
+        """Take the mode's own scale function, unless there is one of the program's own."""
+        if self._scale_fn_custom is not None:
+            return
+        self.scale_mode = "iterations" if self.mode == "exp_range" else "cycle"
+        self._scale_fn_ref: Callable[[float], float] = {
+            "triangular": self._triangular_scale_fn,
+            "triangular2": self._triangular2_scale_fn,
+        }.get(self.mode) or partial(self._exp_range_scale_fn, self.gamma)
+
+    @staticmethod
+    def _triangular_scale_fn(x: float) -> float:
+        return 1.0
+
+    @staticmethod
+    def _triangular2_scale_fn(x: float) -> float:
+        return float(1 / (2.0 ** (x - 1)))
+
+    @staticmethod
+    def _exp_range_scale_fn(gamma: float, x: float) -> float:
+        return float(gamma**x)
 
     def get_lr(self) -> list[Any]:
         """One rate per group; sets the groups' momenta as well."""
@@ -251,7 +259,9 @@ class CyclicLR(_Momenta):
 
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer and a plain scale function."""
-        return {**super().state_dict(), "_scale_fn_custom": state_of(self._scale_fn_custom)}
+        state = {**super().state_dict(), "_scale_fn_custom": state_of(self._scale_fn_custom)}
+        state.pop("_scale_fn_ref", None)
+        return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over a state_dict()."""
@@ -259,3 +269,4 @@ class CyclicLR(_Momenta):
         super().load_state_dict({**state_dict, "_scale_fn_custom": self._scale_fn_custom})
         if saved is not None:
             self._scale_fn_custom.__dict__.update(saved)
+        self._init_scale_fn()

@@ -8,6 +8,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+from typing_extensions import deprecated
+
 import rushlight as torch
 from rushlight._engine.core.callers import warn
 
@@ -125,6 +127,12 @@ class ConcatDataset(Dataset[T_co]):
         place = bisect.bisect_right(self.cumulative_sizes, idx)
         before = self.cumulative_sizes[place - 1] if place else 0
         return self.datasets[place][idx - before]
+
+    @property
+    @deprecated("`cummulative_sizes` attribute is renamed to `cumulative_sizes`", category=FutureWarning)
+    def cummulative_sizes(self) -> list[int]:
+        """cumulative_sizes by its older name."""
+        return self.cumulative_sizes
 
 
 class ChainDataset(IterableDataset[T_co]):
