@@ -19,6 +19,7 @@ from rushlight._engine.core.callers import warn
 from rushlight.fx.codegen import python_code
 from rushlight.fx.graph import Graph
 from rushlight.nn.modules.base.tree import _addindent
+from rushlight.package import sys_importer
 
 _numbers = count()
 
@@ -280,8 +281,12 @@ class GraphModule(torch.nn.Module):
             made.append(f"setattr(self, {name!r}, torch.nn.Parameter({_emptied(p)}))")
         made.append(f"self.load_state_dict(torch.load({str(place / 'state_dict.pt')!r}))")
         body = "".join(f"        {line}\n" for line in made)
+        # Annotations that the program wrote as text stay text.
+        known = {k: v for k, v in self._graph.python_code("self").globals.items() if not isinstance(v, str)}
+        imports = _imports(known, sys_importer)
         (place / "module.py").write_text(
-            f"import torch\n{_IMPORTS}\nfrom torch.nn import *\nclass {module_name}(torch.nn.Module):\n"
+            f"from __future__ import annotations\n{imports}from torch.nn import *\n"
+            f"class {module_name}(torch.nn.Module):\n"
             f"    def __init__(self):\n        super().__init__()\n{body}{_addindent(self.code, 4)}\n"
         )
         (place / "__init__.py").write_text("from .module import *")
@@ -387,9 +392,6 @@ _USUAL = {
     "fx_pytree": "import torch.fx._pytree as fx_pytree",
     "pytree": "import torch.utils._pytree as pytree",
 }
-
-
-_IMPORTS = "\n".join(_USUAL.values())
 
 
 def _imports(known: dict[str, Any], importer: Any) -> str:

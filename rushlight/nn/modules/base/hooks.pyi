@@ -42,7 +42,8 @@ def _check_kind(before: bool | None, full: bool, where: str) -> None: ...
 def _claim_global(full: bool) -> None: ...
 def _tables() -> Any:
     """The module whose variables the global tables are: a program may put others in their place."""
-def _warn_non_full(args: Any, result: Any, node: Any) -> None: ...
+def _traced() -> bool:
+    """Whether torch.jit.trace records this."""
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Deprecated: use register_module_full_backward_hook."""
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
