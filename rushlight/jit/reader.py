@@ -84,7 +84,7 @@ class _FileNames(Names):
         if isinstance(base, Known) and isinstance(base.object, EnumType) and name in base.object.__members__:
             return Known(base.object[name])
         path = f"{base.path}.{name}" if isinstance(base, Space) else ""
-        if path in _SPACES:
+        if path in _SPACES or (isinstance(base, Space) and base.path == "ops"):
             return Space(path)
         if path.startswith("__torch__."):
             return self.archive.named(path)
@@ -93,10 +93,11 @@ class _FileNames(Names):
         before = older(name, self.archive.version) if path == f"torch.{name}" else None
         if before is not None:
             return Known(before)
-        kind = {"torch": "aten", "ops.aten": "aten", "ops.prim": "prim"}.get(path.rpartition(".")[0])
-        if kind is None or not schemas.named(f"{kind}::{name}"):
-            raise compiler.error(node, f"Unknown builtin op: {kind}::{name}")
-        return Builtin(f"{kind}::{name}")
+        space = path.rpartition(".")[0]
+        kind = f"{'aten' if space == 'torch' else space.removeprefix('ops.')}::{name}"
+        if not schemas.named(kind):
+            raise compiler.error(node, f"Unknown builtin op: {kind}")
+        return Builtin(kind)
 
     def default(self, node: Any) -> Any:  # or one of the archive's constants
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "CONSTANTS":

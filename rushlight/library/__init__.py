@@ -238,6 +238,11 @@ class CustomOpDef:
     def _namespace(self) -> str:
         return self._name.split("::")[0]
 
+    @property
+    def _qualified_op_name(self) -> str:
+        """NAMESPACE::NAME: what PyTorch's packets of overloads call so."""
+        return str(self._name)
+
     def overloads(self) -> list[str]:
         """The overloads' names."""
         return list(self._overloads)

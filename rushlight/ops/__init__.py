@@ -22,7 +22,16 @@ def load_library(path: str) -> None:
     )
 
 
+# Namespaces of packages, with the module that defines their ops when they are asked for: once the package is
+# imported, as the ops of a compiled extension are there from then on.
+_WHEN_ASKED = {"torchvision": ("rushlight_vision", "rushlight_vision.extension")}
+
+
 def __getattr__(name: str) -> object:
+    if name in _WHEN_ASKED and name not in NAMESPACES:
+        package, module = _WHEN_ASKED[name]
+        if package in sys.modules:
+            import_module(module)
     if name in NAMESPACES:
         return NAMESPACES[name]
     if name == "rushlight":

@@ -23,7 +23,7 @@ from rushlight.jit.compiler.interfaces import incompatible
 from rushlight.jit.program import runtime
 from rushlight.jit.program.failures import PLACES, failed
 from rushlight.jit.program.ir import Function, Node, Value
-from rushlight.jit.program.schema import REQUIRED
+from rushlight.jit.program.schema import REQUIRED, defined
 from rushlight.jit.program.types import TENSOR, Type, of_value, qualified
 from rushlight.jit.program.writing import Writer
 from rushlight.jit.state import STACK
@@ -211,7 +211,9 @@ class PythonWriter(Writer):
             takes_tensors = plain.get(*keys) is None  # [tensor].index(tensor) is of lists
         template = of_tensors.get(*keys) if takes_tensors else plain.get(*keys) or of_tensors.get(*keys)
         if template is None:
-            function = _function(name, node.schema.overload)
+            wanted = node.schema.overload or "default"
+            own = [op for op in defined(node.kind) if op._overloadname == wanted]
+            function = own[0] if own else _function(name, node.schema.overload)
             template = plain.get(*keys) if function is None else None
             return function or template or f"rt.absent({node.kind!r})"
         return template

@@ -14,11 +14,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import rushlight as torch
 from rushlight._engine.ops.signature import REQUIRED as DEFAULTLESS
 from rushlight._engine.ops.table import ROWS
 from rushlight.jit.program.types import ATOMS, BOOL, INT, NONE, Type, list_of, optional, subtype, unify
 
-_LINE = re.compile(r"(?:(prim)::)?(\w+)(?:\.(\w+))?\((.*)\) -> (.*)")
+_LINE = re.compile(r"(?:(\w+)::)?(\w+)(?:\.(\w+))?\((.*)\) -> (.*)")
 # Signatures of torch.export's ops: those of ops that TorchScript's own table does not have serve here, too.
 _EXPORTED = Path(__file__).parents[2] / "export" / "schemas.tsv"
 _ATOMS = {**ATOMS, "Scalar": ATOMS["number"], "ScalarType": INT, "Layout": INT, "MemoryFormat": INT}
@@ -74,9 +75,24 @@ def lines(kind: str) -> list[str]:
 
 
 @cache
-def named(kind: str) -> list[Schema]:
-    """All signatures of a name."""
+def _known(kind: str) -> list[Schema]:
     return [_parse(line) for line in lines(kind)]
+
+
+def named(kind: str) -> list[Schema]:
+    """All signatures of a name; of an op that a program has defined, as torch.library knows it by now."""
+    return _known(kind) or [
+        _parse(str(overload._schema).replace("SymInt", "int")) for overload in defined(kind)
+    ]
+
+
+def defined(kind: str) -> list[Any]:
+    """The overloads of an op that a program has defined by torch.library."""
+    space, _, name = kind.partition("::")
+    if space in ("aten", "prim", ""):
+        return []
+    op: Any = getattr(getattr(torch.ops, space), name, None)
+    return [getattr(op, overload) for overload in op.overloads()] if hasattr(op, "overloads") else []
 
 
 # PyTorch's types of parameters, by the annotations of rows (ops/signature.py).
