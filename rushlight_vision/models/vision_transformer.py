@@ -5,12 +5,22 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import rushlight as torch
 from rushlight import Tensor, nn
 from rushlight_vision.models._api import builder, enums
-from rushlight_vision.ops.misc import MLP
+from rushlight_vision.ops.misc import MLP, Conv2dNormActivation
+
+
+class ConvStemConfig(NamedTuple):
+    """One convolution of a stem that makes patches in several steps."""
+
+    out_channels: int
+    kernel_size: int
+    stride: int
+    norm_layer: Any = nn.BatchNorm2d
+    activation_layer: Any = nn.ReLU
 
 
 class MLPBlock(MLP):
@@ -91,6 +101,23 @@ class Encoder(nn.Module):
         return found
 
 
+def _stem(configs: list[ConvStemConfig], hidden_dim: int) -> nn.Sequential:
+    """Convolutions in place of one: Xiao et al., "Early Convolutions Help Transformers See Better", 2021."""
+    layers, channels = OrderedDict[str, nn.Module](), 3
+    for i, config in enumerate(configs):
+        layers[f"conv_bn_relu_{i}"] = Conv2dNormActivation(
+            channels,
+            config.out_channels,
+            config.kernel_size,
+            config.stride,
+            norm_layer=config.norm_layer,
+            activation_layer=config.activation_layer,
+        )
+        channels = config.out_channels
+    layers["conv_last"] = nn.Conv2d(channels, hidden_dim, kernel_size=1)
+    return nn.Sequential(layers)
+
+
 class VisionTransformer(nn.Module):
     """Patches as a sequence behind a token of the class, which is what the head looks at."""
 
@@ -107,6 +134,7 @@ class VisionTransformer(nn.Module):
         num_classes: int = 1000,
         representation_size: int | None = None,
         norm_layer: Any = partial(nn.LayerNorm, eps=1e-6),
+        conv_stem_configs: list[ConvStemConfig] | None = None,
     ) -> None:
         super().__init__()
         torch._assert(image_size % patch_size == 0, "Input shape indivisible by patch size!")
@@ -114,7 +142,11 @@ class VisionTransformer(nn.Module):
         self.mlp_dim, self.attention_dropout, self.dropout = mlp_dim, attention_dropout, dropout
         self.num_classes, self.representation_size = num_classes, representation_size
         self.norm_layer, self.seq_length = norm_layer, (image_size // patch_size) ** 2 + 1
-        self.conv_proj = nn.Conv2d(3, hidden_dim, kernel_size=patch_size, stride=patch_size)
+        self.conv_proj: Any = (
+            nn.Conv2d(3, hidden_dim, kernel_size=patch_size, stride=patch_size)
+            if conv_stem_configs is None
+            else _stem(conv_stem_configs, hidden_dim)
+        )
         self.class_token = nn.Parameter(torch.zeros(1, 1, hidden_dim))
         self.encoder = Encoder(
             self.seq_length,
@@ -134,8 +166,13 @@ class VisionTransformer(nn.Module):
         self._initialize()
 
     def _initialize(self) -> None:
-        nn.init.trunc_normal_(self.conv_proj.weight, std=math.sqrt(1 / self.conv_proj.weight[0].numel()))
-        nn.init.zeros_(self.conv_proj.bias)
+        if isinstance(self.conv_proj, nn.Conv2d):
+            last, pixels = self.conv_proj, self.conv_proj.weight[0].numel()
+            nn.init.trunc_normal_(last.weight, std=math.sqrt(1 / pixels))
+        else:
+            last = self.conv_proj.conv_last
+            nn.init.normal_(last.weight, mean=0.0, std=math.sqrt(2.0 / last.out_channels))
+        nn.init.zeros_(last.bias)
         if self.representation_size is not None:
             nn.init.trunc_normal_(
                 self.heads.pre_logits.weight, std=math.sqrt(1 / self.heads.pre_logits.in_features)
@@ -159,6 +196,41 @@ class VisionTransformer(nn.Module):
         x = self.encoder(torch.cat([self.class_token.expand(n, -1, -1), x], dim=1))
         found: Tensor = self.heads(x[:, 0])
         return found
+
+
+def interpolate_embeddings(
+    image_size: int,
+    patch_size: int,
+    model_state: Any,
+    interpolation_mode: str = "bicubic",
+    reset_heads: bool = False,
+) -> Any:
+    """A model's state with embeddings of places for images of another size, read between those it has.
+
+    Writes into `model_state`. reset_heads: leave the heads out. ValueError for places that are no square.
+    """
+    places = model_state["encoder.pos_embedding"]
+    if places.shape[0] != 1:
+        raise ValueError(f"Unexpected position embedding shape: {places.shape}")
+    side, count = image_size // patch_size, places.shape[1] - 1
+    if side * side == count:
+        return model_state
+    before = int(math.sqrt(count))
+    if before * before != count:
+        raise ValueError(
+            "seq_length is not a perfect square! Instead got seq_length_1d * seq_length_1d = "
+            f"{before * before} and seq_length = {count}"
+        )
+    grid = places[:, 1:].permute(0, 2, 1).unflatten(-1, (before, before))
+    grid = nn.functional.interpolate(grid, size=side, mode=interpolation_mode, align_corners=True)
+    model_state["encoder.pos_embedding"] = torch.cat(
+        [places[:, :1], grid.flatten(-2).permute(0, 2, 1)], dim=1
+    )
+    if reset_heads:
+        return OrderedDict(
+            (name, value) for name, value in model_state.items() if not name.startswith("heads")
+        )
+    return model_state
 
 
 def _vit(name: str, patch_size: int, num_layers: int, num_heads: int, hidden_dim: int) -> Any:

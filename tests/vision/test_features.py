@@ -11,6 +11,7 @@ import pytest
 import rushlight as torch
 from rushlight import fx
 from rushlight_vision import models, ops, tv_tensors
+from rushlight_vision.models import vision_transformer
 from rushlight_vision.models.feature_extraction import create_feature_extractor, get_graph_node_names
 from rushlight_vision.transforms import autoaugment, transforms as v1, v2
 
@@ -160,3 +161,30 @@ def test_entries_of_weights_survive_pickles() -> None:
         models.detection.RetinaNet_ResNet50_FPN_V2_Weights.DEFAULT,
     ):
         assert pickle.loads(pickle.dumps(entry)) is entry
+
+
+def test_stems_of_convolutions_and_other_sizes_of_images() -> None:
+    """ViT's options beyond one convolution, and its embeddings of places at another size."""
+    stem = [vision_transformer.ConvStemConfig(4, 3, 2), vision_transformer.ConvStemConfig(8, 3, 2)]
+    model = models.VisionTransformer(16, 4, 1, 2, 8, 16, num_classes=3, conv_stem_configs=stem)
+    assert model(torch.randn(2, 3, 16, 16)).shape == (2, 3)
+    assert [name for name, _ in model.conv_proj.named_children()] == [
+        "conv_bn_relu_0",
+        "conv_bn_relu_1",
+        "conv_last",
+    ]
+    state = models.VisionTransformer(16, 4, 1, 2, 8, 16).state_dict()
+    larger = vision_transformer.interpolate_embeddings(24, 4, state, reset_heads=True)
+    assert larger["encoder.pos_embedding"].shape == (1, 37, 8) and "heads.head.weight" not in larger
+    with pytest.raises(ValueError, match="not a perfect square"):
+        vision_transformer.interpolate_embeddings(24, 4, {"encoder.pos_embedding": torch.zeros(1, 12, 8)})
+
+
+def test_detectors_give_gradients_of_images() -> None:
+    """The batch is made of images that a gradient is wanted of."""
+    detector = models.detection.fasterrcnn_mobilenet_v3_large_320_fpn(
+        num_classes=3, weights=None, weights_backbone=None
+    ).eval()
+    image = torch.rand(3, 64, 64, requires_grad=True)
+    detector([image])[0]["scores"].sum().backward()
+    assert image.grad is not None

@@ -116,8 +116,8 @@ class GeneralizedRCNNTransform(nn.Module):
         channels, *space = self.max_by_axis([list(image.shape) for image in images])
         space = [math.ceil(n / size_divisible) * size_divisible for n in space]
         batch = images[0].new_full([len(images), channels, *space], 0)
-        for at, image in zip(batch, images, strict=True):
-            at[: image.shape[0], : image.shape[1], : image.shape[2]].copy_(image)
+        for i, image in enumerate(images):
+            batch[i, : image.shape[0], : image.shape[1], : image.shape[2]].copy_(image)
         return batch
 
     def postprocess(
