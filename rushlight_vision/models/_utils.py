@@ -26,7 +26,7 @@ class IntermediateLayerGetter(nn.ModuleDict):
 
     def forward(self, x: Tensor) -> dict[str, Tensor]:
         """x: what the model's first child takes."""
-        found = OrderedDict[str, Tensor]()
+        found: dict[str, Tensor] = OrderedDict()
         for name, module in self.items():
             x = module(x)
             if name in self.return_layers:

@@ -187,7 +187,8 @@ class VisionTransformer(nn.Module):
         torch._assert(h == self.image_size, f"Wrong image height! Expected {self.image_size} but got {h}!")
         torch._assert(w == self.image_size, f"Wrong image width! Expected {self.image_size} but got {w}!")
         rows, columns = h // self.patch_size, w // self.patch_size
-        return self.conv_proj(x).reshape(n, self.hidden_dim, rows * columns).permute(0, 2, 1)
+        patches: Tensor = self.conv_proj(x)
+        return patches.reshape(n, self.hidden_dim, rows * columns).permute(0, 2, 1)
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, 3, image_size, image_size); gives (N, num_classes)."""

@@ -188,3 +188,18 @@ def test_detectors_give_gradients_of_images() -> None:
     image = torch.rand(3, 64, 64, requires_grad=True)
     detector([image])[0]["scores"].sum().backward()
     assert image.grad is not None
+
+
+@pytest.mark.parametrize("name", ["swin_t", "densenet121", "googlenet", "lraspp_mobilenet_v3_large"])
+def test_models_are_compiled_by_torchscript(name: str) -> None:
+    """In evaluation a script gives what the model gives; GoogLeNet's gives all its outputs."""
+    config = {"init_weights": False} if name == "googlenet" else {}
+    if "lraspp" in name:
+        config = {"weights_backbone": None}
+    model = models.get_model(name, num_classes=3, **config).eval()
+    x = torch.randn(1, 3, 64, 64)
+    found, wanted = torch.jit.script(model)(x), model(x)
+    if isinstance(wanted, dict):
+        found, wanted = found["out"], wanted["out"]
+    found = found.logits if name == "googlenet" else found
+    assert torch.allclose(found, wanted, atol=1e-5)

@@ -24,13 +24,14 @@ class _SimpleSegmentationModel(nn.Module):
     def forward(self, x: Tensor) -> dict[str, Tensor]:
         """x: (N, 3, H, W); gives "out", and "aux" where there is that head, (N, num_classes, H, W) each."""
         features, size = self.backbone(x), x.shape[-2:]
-        result = OrderedDict(out=upsampled(self.classifier(features["out"]), size))
+        result: dict[str, Tensor] = OrderedDict()
+        result["out"] = upsampled(self.classifier(features["out"]), size)
         if self.aux_classifier is not None:
             result["aux"] = upsampled(self.aux_classifier(features["aux"]), size)
         return result
 
 
-def upsampled(x: Tensor, size: Any) -> Tensor:
+def upsampled(x: Tensor, size: list[int]) -> Tensor:
     """x (N, C, H, W) at another size."""
     return F.interpolate(x, size=size, mode="bilinear", align_corners=False)
 

@@ -45,7 +45,10 @@ class ASPPPooling(nn.Sequential):
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, in_channels, H, W)."""
-        return upsampled(super().forward(x), x.shape[-2:])
+        size = x.shape[-2:]
+        for layer in self:
+            x = layer(x)
+        return upsampled(x, size)
 
 
 class ASPP(nn.Module):

@@ -50,7 +50,9 @@ class LRASPP(nn.Module):
 
     def forward(self, input: Tensor) -> dict[str, Tensor]:
         """input: (N, 3, H, W); gives "out", (N, num_classes, H, W)."""
-        return OrderedDict(out=upsampled(self.classifier(self.backbone(input)), input.shape[-2:]))
+        found: dict[str, Tensor] = OrderedDict()
+        found["out"] = upsampled(self.classifier(self.backbone(input)), input.shape[-2:])
+        return found
 
 
 def _mobile(weights: Any, num_classes: int, **kwargs: Any) -> LRASPP:
