@@ -193,7 +193,7 @@ def test_detectors_give_gradients_of_images() -> None:
 @pytest.mark.parametrize("name", ["swin_t", "densenet121", "googlenet", "lraspp_mobilenet_v3_large"])
 def test_models_are_compiled_by_torchscript(name: str) -> None:
     """In evaluation a script gives what the model gives; GoogLeNet's gives all its outputs."""
-    config = {"init_weights": False} if name == "googlenet" else {}
+    config: dict[str, Any] = {"init_weights": False} if name == "googlenet" else {}
     if "lraspp" in name:
         config = {"weights_backbone": None}
     model = models.get_model(name, num_classes=3, **config).eval()

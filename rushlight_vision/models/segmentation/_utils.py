@@ -23,7 +23,7 @@ class _SimpleSegmentationModel(nn.Module):
 
     def forward(self, x: Tensor) -> dict[str, Tensor]:
         """x: (N, 3, H, W); gives "out", and "aux" where there is that head, (N, num_classes, H, W) each."""
-        features, size = self.backbone(x), x.shape[-2:]
+        features, size = self.backbone(x), list(x.shape[-2:])
         result: dict[str, Tensor] = OrderedDict()
         result["out"] = upsampled(self.classifier(features["out"]), size)
         if self.aux_classifier is not None:

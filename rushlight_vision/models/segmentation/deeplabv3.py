@@ -45,7 +45,7 @@ class ASPPPooling(nn.Sequential):
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, in_channels, H, W)."""
-        size = x.shape[-2:]
+        size = list(x.shape[-2:])
         for layer in self:
             x = layer(x)
         return upsampled(x, size)

@@ -29,7 +29,7 @@ class LRASPPHead(nn.Module):
     def forward(self, input: dict[str, Tensor]) -> Tensor:
         """input: features (N, C, H, W) by the names "low" and "high"."""
         low, high = input["low"], input["high"]
-        x = upsampled(self.cbr(high) * self.scale(high), low.shape[-2:])
+        x = upsampled(self.cbr(high) * self.scale(high), list(low.shape[-2:]))
         return self.low_classifier(low) + self.high_classifier(x)
 
 
@@ -51,7 +51,7 @@ class LRASPP(nn.Module):
     def forward(self, input: Tensor) -> dict[str, Tensor]:
         """input: (N, 3, H, W); gives "out", (N, num_classes, H, W)."""
         found: dict[str, Tensor] = OrderedDict()
-        found["out"] = upsampled(self.classifier(self.backbone(input)), input.shape[-2:])
+        found["out"] = upsampled(self.classifier(self.backbone(input)), list(input.shape[-2:]))
         return found
 
 
