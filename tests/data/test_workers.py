@@ -533,3 +533,71 @@ def test_the_indices_are_drawn_no_further_ahead_than_prefetch_factor_says() -> N
     assert len(drawn) == 6
     next(iterator)
     assert len(drawn) == 7
+
+
+class _Numbers(Dataset):
+    """Items that only workers make."""
+
+    def __len__(self):
+        return 12
+
+    def __getitem__(self, i):
+        return {"i": torch.tensor(i)}
+
+
+def _sums(iterator):
+    return [batch["i"].tolist() for batch in iterator]
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_workers_that_are_stopped_by_hand(persistent):
+    loader = DataLoader(_Numbers(), 2, num_workers=2, persistent_workers=persistent)
+    iterator = iter(loader)
+    next(iterator)
+    workers = iterator._workers
+    assert len(workers) == 2 and iterator._persistent_workers is persistent
+    iterator._shutdown_workers()
+    assert not any(w.is_alive() for w in workers) and iterator.stopped
+    assert _sums(loader) == [[i, i + 1] for i in range(0, 12, 2)]
+    if persistent:
+        loader._iterator._shutdown_workers()
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_indices_and_data_of_a_subclass(workers):
+    calls = []
+
+    class Single(torch.utils.data.dataloader._SingleProcessDataLoaderIter):
+        def _next_index(self):
+            return [i + 1 for i in super()._next_index() if i < 11]
+
+    class Several(torch.utils.data.dataloader._MultiProcessingDataLoaderIter):
+        def _next_index(self):
+            return [i + 1 for i in super()._next_index() if i < 11]
+
+        def _get_data(self):
+            calls.append("get")
+            return super()._get_data()
+
+        def _try_get_data(self, timeout=5.0):
+            calls.append("try")
+            return super()._try_get_data(timeout)
+
+        def _shutdown_workers(self):
+            calls.append("shutdown")
+            super()._shutdown_workers()
+
+    loader = DataLoader(_Numbers(), 4, num_workers=workers)
+    found = _sums((Several if workers else Single)(loader))
+    assert found == [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11]]
+    assert set(calls) == ({"get", "try", "shutdown"} if workers else set())
+
+
+def test_a_pass_over_rows_that_is_ended_by_hand():
+    loader = DataLoader(TensorDataset(torch.arange(8)), 2, num_workers=2)
+    iterator = iter(loader)
+    next(iterator)
+    iterator._shutdown_workers()
+    with pytest.raises(StopIteration):
+        next(iterator)
+    assert len(list(loader)) == 4

@@ -25,6 +25,8 @@ from rushlight.utils.data.worker import Failure, Job
 # Up to here it takes longer to hand a batch over than to gather its rows; so much goes in one message, and no
 # more batches than that.
 _SMALL, _MOST_GROUPED = 1 << 21, 32
+# How many seconds pass until workers are looked at that send nothing.
+_PATIENCE = 0.5
 # Reading these samplers far ahead, but for their ends, draws nothing that anybody could see.
 _FORESEEABLE = SequentialSampler, RandomSampler, SubsetRandomSampler, DistributedSampler
 
@@ -39,10 +41,11 @@ class _BaseDataLoaderIter:
         self._dataset, self._iterable = loader.dataset, loader._iterable
         self._index_sampler = loader._index_sampler
         self._num_workers, self._timeout = loader.num_workers, loader.timeout
+        self._persistent_workers = loader.persistent_workers
         self._recipe = _recipe(loader)
-        self._pins = loader.pin_memory and torch.cuda.is_available()
+        self._pin_memory = loader.pin_memory and torch.cuda.is_available()
         if loader.pin_memory:
-            _warn_of_pinning(loader.pin_memory_device, self._pins)
+            _warn_of_pinning(loader.pin_memory_device, self._pin_memory)
         self._begin(loader)
         self._sampler_iter = iter(self._index_sampler)
         self._base_seed = int(torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item())
@@ -88,7 +91,7 @@ class _BaseDataLoaderIter:
                 self._next_data()
                 self._drop -= 1
             data = spanned(self._span, self._next_data)
-            if self._pins:
+            if self._pin_memory:
                 data = pin(data)
         except StopIteration:
             self._progress.ended = True
@@ -98,6 +101,22 @@ class _BaseDataLoaderIter:
         if self._expected is not None and self._num_yielded > self._expected:
             self._warn_of_length()
         return data
+
+    def _next_index(self) -> Any:
+        """The next index, or list of indices, to load."""
+        return next(self._sampler_iter)
+
+    def _next_indices(self, count: int) -> list[Any]:
+        """What the next calls of _next_index() give, up to the sampler's end."""
+        if type(self)._next_index is _BaseDataLoaderIter._next_index:
+            return list(itertools.islice(self._sampler_iter, count))
+        found: list[Any] = []
+        while len(found) < count:
+            try:
+                found.append(self._next_index())
+            except StopIteration:
+                break
+        return found
 
     def _next_data(self) -> Any:
         raise NotImplementedError
@@ -162,7 +181,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
         super().__init__(loader)
         if self._timeout != 0 and not self._num_workers:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
-        self._fetcher = self._recipe.fetcher()
+        self._dataset_fetcher = self._recipe.fetcher()
         self._ahead = (loader.prefetch_factor or 0) * self._num_workers
         self._start(again=self._num_workers > 0)
 
@@ -174,21 +193,29 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
         if again:
             self._sampler_iter = iter(self._index_sampler)
         self._pass_over()
-        self._tasks = enumerate(self._sampler_iter, self._skip)
-        self._drawn = deque(itertools.islice(self._tasks, self._ahead))
+        self._number, self._drawn = self._skip, deque(self._next_indices(self._ahead))
         self._began()
 
     def _next_data(self) -> Any:
-        self._drawn.extend(itertools.islice(self._tasks, 1))
-        if not self._drawn:
-            raise StopIteration
-        number, index = self._drawn.popleft()
+        if not self._ahead:
+            index = self._next_index()
+        else:
+            self._drawn += self._next_indices(1)
+            if not self._drawn:
+                raise StopIteration
+            index = self._drawn.popleft()
+        number, self._number = self._number, self._number + 1
         try:
-            return self._fetcher.fetch(index)
+            return self._dataset_fetcher.fetch(index)
         except Exception as error:
             if not self._num_workers:
                 raise
             Failure(error, f"in DataLoader worker process {number % self._num_workers}").reraise()
+
+    def _shutdown_workers(self) -> None:
+        """End the pass: there are no workers that could be stopped."""
+        self._drawn.clear()
+        self._sampler_iter = iter(())
 
 
 def ahead(loader: Any) -> _BaseDataLoaderIter:
@@ -239,7 +266,6 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         super().__init__(loader)
         self._ahead = loader.prefetch_factor * self._num_workers
         self._in_order, self._watchdog = loader.in_order, loader.watchdog
-        self._persistent_workers = loader.persistent_workers
         self._group = self._batches_per_message(loader)
         self._pass_number, self._dismissed, self._broken = -1, False, False
         job = Job(self._recipe, self._base_seed, loader.worker_init_fn, self._num_workers)
@@ -299,7 +325,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _send_next(self, count: int) -> None:
         """Send the next indices, if there are any, to the worker whose turn it is."""
-        indices = list(itertools.islice(self._sampler_iter, count))
+        indices = self._next_indices(count)
         if not indices:
             self._dismiss()
             return
@@ -349,21 +375,31 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _break(self) -> None:
         self._broken = True
+        self._shutdown_workers()
+
+    def _shutdown_workers(self) -> None:
+        """Stop the workers: the pass has ended, and the next one has others."""
         self._stop()
+
+    @property
+    def _workers(self) -> list[Any]:
+        """The workers' processes or threads, while they run."""
+        found: list[Any] = self._pool.members
+        return found
 
     def _next_batch(self) -> Any:
         while True:
             self._pass_ended()
             if self._due >= self._sent:
                 if not self._persistent_workers:
-                    self._stop()
+                    self._shutdown_workers()
                 raise StopIteration
             ready = self._due
             if not self._in_order and ready not in self._arrived:
                 ready = next(iter(self._arrived), -1)
             if ready in self._arrived:
                 return self._deliver(ready)
-            self._take_in(self._wait())
+            self._take_in(self._get_data())
 
     def _pass_ended(self) -> None:
         """Step over tasks that are done, and those of workers whose items have run out."""
@@ -397,18 +433,22 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             data.reraise()
         return data()
 
-    def _wait(self) -> Any:
+    def _try_get_data(self, timeout: float = _PATIENCE) -> tuple[bool, Any]:
+        """(whether results have come within so many seconds, these); RuntimeError where a worker has died."""
+        try:
+            found = self._pool.get(timeout, self._assigned[self._due])
+        except BaseException:
+            self._break()
+            raise
+        return bool(found), found
+
+    def _get_data(self) -> Any:
         """Results, when some have come; RuntimeError after the loader's timeout."""
         start, limit = time.monotonic(), self._timeout or float("inf")
         patience, waited = self._watchdog or float("inf"), 0.0
         while True:
-            seconds = max(0.0, min(0.5, limit - waited, patience - waited))
-            try:
-                found = self._pool.get(seconds, self._assigned[self._due])
-            except BaseException:
-                self._break()
-                raise
-            if found:
+            success, found = self._try_get_data(max(0.0, min(_PATIENCE, limit - waited, patience - waited)))
+            if success:
                 return found
             waited = time.monotonic() - start
             if waited >= limit:

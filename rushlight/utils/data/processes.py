@@ -78,6 +78,11 @@ class Processes:
         """The workers' process ids."""
         return [m.process.pid for m in self._workers]
 
+    @property
+    def members(self) -> list[Any]:
+        """The workers' processes."""
+        return [m.process for m in self._workers]
+
     def put(self, worker: int, message: Any) -> None:
         """Send a message: tasks (numbers and indices), "again" or "end"; never waits."""
         member = self._workers[worker]

@@ -38,6 +38,11 @@ class Threads:
         for t in self._threads:
             t.start()
 
+    @property
+    def members(self) -> list[Any]:
+        """The workers' threads."""
+        return self._threads
+
     def put(self, worker: int, message: Any) -> None:
         """Send a message: tasks, "again" or "end"."""
         self._tasks[worker].put(message)
