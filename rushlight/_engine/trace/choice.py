@@ -134,6 +134,11 @@ def call(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...], kwar
     return out
 
 
+def _least(times: list[float]) -> float:
+    """The least of them; a call may take no time that the thread's clock tells."""
+    return max(min(times), 1e-9)
+
+
 class Choice:
     """Whether calls of one kind are matched: if that is not slower than to run them as they are.
 
@@ -255,7 +260,7 @@ class Choice:
         if trace is not None:
             trace.faster += 1 if matches else -1
             if matches and self._samples[False]:
-                trace.gain = 1 - min(self._samples[True]) / min(self._samples[False])
+                trace.gain = 1 - _least(self._samples[True]) / _least(self._samples[False])
         self._asked = True
         if not matches and not any(map(MATCHERS.__contains__, map(type, MODES))):
             expect_filled()

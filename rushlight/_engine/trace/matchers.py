@@ -487,7 +487,7 @@ class Writer:
         lines = self.lines
         if step.writes:
             self.checks += [
-                f"if not region.empty({self.constant(step)}, {self.constant(n.args)}):",
+                f"if not region.empty({self.constant(step)}, {self.constant(n.origins())}):",
                 "    region.settle()",
                 "    return NotImplemented",
             ]

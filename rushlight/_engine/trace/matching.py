@@ -214,7 +214,7 @@ class Region(Learning, Writes, Updates, Shells):
             return self.eagerly(past_interpreters(row, call) if row is not None else call, args, kwargs)
         if child is None or child.step is None or child.seen < 2 or self.recording:
             return self._record(child, key, row, call, args, kwargs, tensors, numbers)
-        if child.step.writes and not self.empty(child.step, numbers):
+        if child.step.writes and not self.empty(child.step, child.origins()):
             return self._refuse("memory is written to that others may see", row, call, args, kwargs)
         return self._match(child, tensors)
 

@@ -212,6 +212,23 @@ class Node:
             if r.given < 0:
                 r.pending.place = place
 
+    def origins(self) -> list[int]:
+        """Of the operands, the places whose memory they are of: those of what came in, or was made."""
+        return [self._origin(place) for place in self.args]
+
+    def _origin(self, place: int) -> int:
+        node: Node | None = self
+        while node is not None:
+            number = place - node.first
+            if node.step is not None and 0 <= number < len(node.step.results):
+                r = node.step.results[number]
+                seen = r.given if r.given >= 0 else ~r.spec.memory
+                if seen < 0:
+                    break
+                place = node.args[seen]
+            node = node.parent
+        return place
+
     def shared(self) -> frozenset[int]:
         """Places of results that lie in memory which others' places lie in, too."""
         if self._shared is None:

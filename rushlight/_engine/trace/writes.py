@@ -151,11 +151,14 @@ class Writes:
         bump(target, 1)
         self.private[id(target)] = weakref.ref(target)
 
-    def empty(self: Any, step: Step, numbers: Sequence[int]) -> bool:
-        """Whether what came in and is written to is seen by its tensors alone; their slots are emptied."""
+    def empty(self: Any, step: Step, origins: Sequence[int]) -> bool:
+        """Whether what came in and is written to is seen by its tensors alone; their slots are emptied.
+
+        origins: the places whose memory the step's operands are of.
+        """
         self.met()
         for k in step.writes:
-            a = self.arrays.get(numbers[k])
+            a = self.arrays.get(origins[k])
             if a is None:
                 continue
             held = [(ref(), b) for ref, b in self.inputs.values() if b is a]
@@ -169,7 +172,7 @@ class Writes:
                 + (2 * len(held) + len(emptied))
             )
             if (
-                numbers[k] in self.real
+                origins[k] in self.real
                 or sys.getrefcount(a) > known + 2
                 or not (a.base is None or _alone(a, holders))
             ):

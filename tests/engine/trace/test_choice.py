@@ -49,6 +49,14 @@ def asked_for():
     return "__getattr__" in torch.Tensor.__dict__ or torch.Tensor.__dict__["_array"] is not tensor.ARRAY
 
 
+def test_calls_may_take_no_time_that_a_clock_tells():
+    trace, kind = matching.Trace(), choice.Choice()
+    for by_matching, eagerly in ((0.0, 0.0), (0.0, 1.0)):
+        kind._samples = {True: [by_matching], False: [eagerly]}
+        kind._decide(True, trace)
+        assert 0 <= trace.gain < 1
+
+
 def test_tensors_are_as_quick_after_a_decision_against_matching(monkeypatch):
     monkeypatch.setattr(tensor, "_lasting", [])
     trace, x = matching.Trace(), torch.randn(3)

@@ -258,3 +258,22 @@ def test_a_pass_begins_with_a_gradient_of_its_own_where_somebody_sees_it():
         choice.call(trace, step, (number in (9, 10, 15, 16, 17),), {})
         assert w.grad.tolist() == ([10.0] * 3 if number in (9, 10, 15, 16, 17) else [2.0] * 3), number
     assert [g.item() for g in seen] == [5.0] * 5
+
+
+def test_what_is_written_to_through_a_view_may_be_seen_by_what_comes_in_later():
+    def run(a, b, later):
+        before = a * 2
+        a[1:].sub_(b[1:])
+        return before, later * 1
+
+    trace = matching.Trace()
+    for number in range(24):
+        memory = torch.rand(9)
+        a, later = memory[:4], memory[5:] if number % 3 else memory[2:6]
+        args = a.clone(), torch.rand(4), later.clone()
+        if number < 12:
+            a, later = args[0].clone(), args[2].clone()
+        doubled = a * 2
+        before, seen = choice.call(trace, run, (a, args[1], later), {})
+        assert same(before, doubled), number
+        assert same(seen, later), number
