@@ -53,6 +53,25 @@ def test_arguments_are_held_to_the_signature() -> None:
         torch.jit.script(wrong)
 
 
+def test_traces_keep_the_calls() -> None:
+    """Of both kinds of ops, with their arguments."""
+
+    def times(x: Tensor, by: float) -> Tensor:
+        return x * by
+
+    scaled: Any = torch.library.custom_op("test_program_ops::scaled", times, mutates_args=())
+
+    def function(x: Tensor) -> Tensor:
+        found: Tensor = Calls()(x) + scaled(x, 2.0)
+        return found
+
+    x = torch.ones(2)
+    traced = torch.jit.trace(function, (x,))
+    kinds = [node.kind().partition("::")[2] for node in traced.graph.nodes() if "test_program" in node.kind()]
+    assert kinds == ["two", "twice", "twice", "scaled"]
+    assert traced(x * 2).tolist() == function(x * 2).tolist() == [13, 13]
+
+
 def test_torchvisions_ops() -> None:
     """They are there once torchvision is imported, for scripts as well."""
     import rushlight_vision

@@ -420,6 +420,15 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
             return NotImplemented
         return self.stays_python(op._schema.op_name, op, args, kwargs)
 
+    def custom(self, op: Any, run: Any, how: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """An op that a program has defined stays a call of it, by its signature."""
+        if tracing() is not self or not schemas.named(op._name):
+            return run(*how)
+        tree, given, leaves = how
+        with paused():
+            found = run(tree, given, [_plain(leaf) for leaf in leaves])
+        return self.record(Builtin(op._name), args, kwargs, found)
+
     def named(self, row: Any) -> bool:
         """Whether TorchScript has the op or function under the row's name."""
         return row.name in library() or bool(schemas.named(f"aten::{row.name}"))
