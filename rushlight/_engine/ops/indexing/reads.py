@@ -115,7 +115,8 @@ def _index_select(a: Array, dim: int, index: Array) -> Array:
     if where.size and np.maximum.reduce(where.view(UNSIGNED[where.itemsize])) >= source.shape[d]:
         raise IndexError(f"index out of range in self: expected 0 <= index < {source.shape[d]}")
     if source.flags.c_contiguous:
-        found = source.take(where, d) if d else rows_of(source, where)
+        # Every index is inside: NumPy is not to look once more at each element.
+        found = source.take(where, d, mode="wrap") if d else rows_of(source, where)
     else:
         found = np.ascontiguousarray(source[(slice(None),) * d + (where,)])
     return found if a.ndim else found.reshape(())

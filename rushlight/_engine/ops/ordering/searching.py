@@ -113,13 +113,14 @@ def bincount(input, weights: Tensor | None = None, minlength: int = 0) -> Array:
     if minlength < 0:
         raise RuntimeError(f"minlength should be >= 0, got {minlength}")
     if weights is None:
-        return np.bincount(input.astype(np.int64), minlength=minlength)
+        return np.bincount(input.astype(np.int64, copy=False), minlength=minlength)
     if weights.ndim != 1 or weights.size != input.size:
         raise RuntimeError(
             "weights should be 1-d and have the same length as input, got "
             f"{list(weights.shape)} and {list(input.shape)}"
         )
-    found = np.bincount(input.astype(np.int64), weights.astype(np.float64), minlength)
+    places, shares = input.astype(np.int64, copy=False), weights.astype(np.float64, copy=False)
+    found = np.bincount(places, shares, minlength)
     return found.astype(np.float32 if weights.dtype == np.float32 else np.float64)
 
 
