@@ -70,7 +70,16 @@ def _cuda_cudaCachingAllocator_is_enabled() -> bool:
 
 
 if accelerator.platform() is not None:
-    from rushlight._engine.devices.cuda.memory_api import _cuda_attach_out_of_memory_observer  # noqa: F401
+    from rushlight._engine.devices.cuda.graphs import (  # noqa: F401
+        _cuda_beginAllocateCurrentThreadToPool,
+        _cuda_checkPoolLiveAllocations,
+        _cuda_endAllocateToPool,
+        _cuda_releasePool,
+    )
+    from rushlight._engine.devices.cuda.memory_api import (
+        _cuda_attach_out_of_memory_observer,  # noqa: F401
+        caching_allocator_delete as _cuda_cudaCachingAllocator_raw_delete,  # noqa: F401
+    )
 
 
 def _cuda_sleep(cycles: int) -> None:

@@ -107,3 +107,42 @@ def test_a_capture_that_does_not_begin_leaves_its_pool(
         with pytest.raises(RuntimeError, match="no"):
             torch.cuda.CUDAGraph().capture_begin(pool=pool.id)
     assert pool.use_count() == 1
+
+
+def test_the_innermost_pool_is_taken(devices: None) -> None:
+    """Of pools and captures, the one that began last."""
+    one, two, graph = torch.cuda.MemPool(), torch.cuda.MemPool(), torch.cuda.CUDAGraph()
+    x = torch.ones(4, device="cuda")
+    x + 1
+    with torch.cuda.use_mem_pool(one):
+        with torch.cuda.use_mem_pool(two):
+            kept = [x + 1]
+        kept.append(x + 1)
+        with torch.cuda.graph(graph):
+            kept.append(x + 1)
+            with torch.cuda.use_mem_pool(two):
+                kept.append(x + 1)
+            kept.append(x + 1)
+    graph.replay()
+    assert [y.tolist() for y in kept] == [[2] * 4] * 5
+    names = [two.id, one.id, graph.pool(), two.id, graph.pool()]
+    for name in names:
+        wanted = {y.data_ptr() for y, of in zip(kept, names, strict=True) if of == name}
+        assert torch._C._cuda_checkPoolLiveAllocations(0, name, wanted)
+        assert not torch._C._cuda_checkPoolLiveAllocations(0, name, {*wanted, 0})
+
+
+def test_pools_by_what_they_are_made_of(devices: None) -> None:
+    pool = torch.cuda.MemPool()
+    torch._C._cuda_beginAllocateCurrentThreadToPool(0, pool.id)
+    x = torch.ones(4, device="cuda")
+    torch._C._cuda_endAllocateToPool(0, pool.id)
+    assert pool.use_count() == 2
+    torch._C._cuda_releasePool(0, pool.id)
+    assert pool.use_count() == 1 and torch._C._cuda_checkPoolLiveAllocations(0, pool.id, {x.data_ptr()})
+    with pytest.raises(RuntimeError, match="not currently recording to mempool_id"):
+        torch._C._cuda_endAllocateToPool(0, pool.id)
+    place = torch.cuda.caching_allocator_alloc(1000)
+    before = torch.cuda.memory_allocated()
+    torch._C._cuda_cudaCachingAllocator_raw_delete(place)
+    assert torch.cuda.memory_allocated() == before - 1024

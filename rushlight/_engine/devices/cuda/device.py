@@ -62,12 +62,14 @@ class Memory(Protocol):
 
 class _Current(threading.local):
     """The stream that a thread's work goes to (None: the default one), what notes it (prepared.py), and where
-    its memory comes from (graphs.Pool), if not from all.
+    its memory comes from (graphs.Pool), if not from all; pools: those that it was to come from since, each
+    with the capture that was under way.
     """
 
     stream: Any = None
     recording: Any = None
     pool: Any = None
+    pools: tuple[tuple[Any, Any], ...] = ()
 
 
 class Device(ABC):
@@ -257,7 +259,9 @@ class Device(ABC):
         if not size:
             return None
         if stream is None:
-            pool = self.current.pool if self.capture is None else self.capture.pool
+            pool = self.current.pool
+            if self.capture is not None and (pool is None or self.current.pools[-1][1] is not self.capture):
+                pool = self.capture.pool  # which began later
             stream = self.stream if pool is None else pool.of(self.stream)
         return self.allocator.allocate(size, stream, self._exhausted)
 

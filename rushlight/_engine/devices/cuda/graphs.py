@@ -18,7 +18,7 @@ import numpy as np
 
 from rushlight._engine.core.callers import warn
 from rushlight._engine.devices.cuda import words
-from rushlight._engine.devices.cuda.api import backend, platform
+from rushlight._engine.devices.cuda.api import backend, index_of, platform
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.memory_api import memory_snapshot
 from rushlight._engine.devices.cuda.stream_api import Stream, StreamContext
@@ -138,14 +138,46 @@ class MemPool:
 @contextmanager
 def use_mem_pool(pool: MemPool, device: Any = None) -> Iterator[None]:
     """A `with` block in which this thread's memory on a device, the current one if None, is a pool's."""
-    current = backend(device).current
-    before, current.pool = current.pool, pool._pool
-    pool._pool.taken()
+    where = index_of(device)
+    _cuda_beginAllocateCurrentThreadToPool(where, pool.id)
     try:
         yield
     finally:
-        current.pool = before
-        pool._pool.given()
+        _cuda_endAllocateToPool(where, pool.id)
+        _cuda_releasePool(where, pool.id)
+
+
+def _cuda_beginAllocateCurrentThreadToPool(device: int, mempool_id: tuple[int, int]) -> None:
+    """Take this thread's memory on a device from a pool, from now on."""
+    where, pool = backend(device), pool_of(mempool_id)
+    pool.taken()
+    current = where.current
+    current.pool, current.pools = pool, (*current.pools, (pool, where.capture))
+
+
+def _cuda_endAllocateToPool(device: int, mempool_id: tuple[int, int]) -> None:
+    """Take it from where it came from before."""
+    current, name = backend(device).current, tuple(mempool_id)
+    begun = [k for k, (pool, _) in enumerate(current.pools) if pool.handle == name]
+    if not begun:
+        raise RuntimeError("endAllocatePool: not currently recording to mempool_id")
+    current.pools = current.pools[: begun[-1]] + current.pools[begun[-1] + 1 :]
+    current.pool = current.pools[-1][0] if current.pools else None
+
+
+def _cuda_releasePool(device: int, mempool_id: tuple[int, int]) -> None:
+    """The pool has one user less, who began to take memory from it."""
+    pool = _pools.get(tuple(mempool_id))  # type: ignore[call-overload]
+    if pool is None:
+        raise RuntimeError(f"there is no memory pool {mempool_id!r}")
+    pool.given()
+
+
+def _cuda_checkPoolLiveAllocations(device: int, mempool_id: tuple[int, int], expected: set[int]) -> bool:
+    """Whether the addresses of what is in use in a pool's memory are these."""
+    segments = memory_snapshot(mempool_id)
+    blocks = [block for s in segments if s["device"] == device for block in s["blocks"]]
+    return {b["address"] for b in blocks if b["state"] == "active_allocated"} == set(expected)
 
 
 class Draws:
