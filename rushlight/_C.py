@@ -54,6 +54,10 @@ def __getattr__(name: str) -> Any:
 _HOMES = {
     "_dispatch_has_kernel_for_dispatch_key": ("library", "_has_kernel"),
     "_AutoDispatchBelowAutograd": ("library.below", "AutoDispatchBelowAutograd"),
+    "_construct_storage_from_data_pointer": (
+        "_engine.devices.cuda.accounts.checkpoints",
+        "_construct_storage_from_data_pointer",
+    ),
     "PyTorchFileReader": ("serialization", "PyTorchFileReader"),
     "PyTorchFileWriter": ("serialization", "PyTorchFileWriter"),
     "_MobileOptimizerType": ("utils.mobile_optimizer", "MobileOptimizerType"),

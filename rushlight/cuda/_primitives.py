@@ -70,6 +70,10 @@ def _cuda_cudaCachingAllocator_is_enabled() -> bool:
 
 
 if accelerator.platform() is not None:
+    from rushlight._engine.devices.cuda.accounts.checkpoints import (  # noqa: F401
+        _cuda_getCheckpointState,
+        _cuda_setCheckpointPoolState,
+    )
     from rushlight._engine.devices.cuda.graphs import (  # noqa: F401
         _cuda_beginAllocateCurrentThreadToPool,
         _cuda_checkPoolLiveAllocations,

@@ -167,7 +167,7 @@ def _cuda_endAllocateToPool(device: int, mempool_id: tuple[int, int]) -> None:
 
 def _cuda_releasePool(device: int, mempool_id: tuple[int, int]) -> None:
     """The pool has one user less, who began to take memory from it."""
-    pool = _pools.get(tuple(mempool_id))  # type: ignore[call-overload]
+    pool = _pools.get((mempool_id[0], mempool_id[1]))
     if pool is None:
         raise RuntimeError(f"there is no memory pool {mempool_id!r}")
     pool.given()

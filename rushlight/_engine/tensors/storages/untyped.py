@@ -310,6 +310,7 @@ class UntypedStorage:
 
     @property
     def _cdata(self) -> int:
+        self._bytes()  # so that who has the number finds the memory
         return id(self._shared)
 
     def __eq__(self, other: object) -> bool:

@@ -52,7 +52,8 @@ def _in_use(allocator: Allocator) -> set[Block]:
         gc.unfreeze()
     of: Any = allocator.handle
     holders = [h for h in gc.get_referrers(allocator) if h.__class__ is of]
-    used = {h.block for h in holders if hasattr(h, "block")}  # not if its making was cut short
+    # Not if its making was cut short, nor if it was freed all the same (checkpoints.py).
+    used = {h.block for h in holders if hasattr(h, "block") and h.block.allocated}
     allocator.waiting = [(block, marks) for block, marks in allocator.waiting if block.held]
     used.update([block for block, _ in allocator.waiting])
     freed = allocator.pending.copy()
