@@ -6,7 +6,7 @@ import operator
 import weakref
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
 from rushlight import fx
@@ -20,7 +20,7 @@ from rushlight._engine.dispatch.overrides import public
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import wrap
 from rushlight._engine.trace import choice
-from rushlight._engine.trace.guards import key_of
+from rushlight._engine.trace.eager_backends import Reads, code_of
 from rushlight._engine.trace.trace import Node, Place, Trace
 from rushlight.nn import Module
 
@@ -41,6 +41,7 @@ class CompiledByBackend:
         self.function, self.backend = function, backend
         self.fullgraph, self.dynamic = fullgraph, dynamic
         self._known: Known | None = None
+        self.key = Reads(function).key
 
     @property
     def known(self) -> Known:
@@ -60,7 +61,7 @@ class CompiledByBackend:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         known = self.known
-        known.plans[key_of(args, kwargs)[1]] = None
+        known.plans[self.key(args, kwargs)] = None
         known.sizes.dynamic = self.dynamic
         trace = known.trace(kind_of(args, kwargs), config.recompile_limit)
         new = not trace.nodes
@@ -111,14 +112,6 @@ def known_of(function: Callable[..., Any], backend: Callable[..., Any]) -> Known
     if id(backend) not in of_code and len(of_code) >= MOST_BACKENDS:
         del of_code[next(iter(of_code))]
     return of_code.setdefault(id(backend), Known(backend))
-
-
-def code_of(function: Any) -> CodeType | None:
-    """The code that a call of a function, a method or a module's __call__ comes to."""
-    owner = getattr(function, "__self__", None)
-    if isinstance(owner, Module) and getattr(function, "__func__", None) is Module.__call__:
-        function = owner.forward
-    return getattr(getattr(function, "__func__", function), "__code__", None)
 
 
 def forget() -> None:

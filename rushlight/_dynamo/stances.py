@@ -9,7 +9,6 @@ from typing import Any, Literal, get_args
 from rushlight._dynamo import callback, config
 from rushlight._engine.core.errors import RecompileError
 from rushlight._engine.core.recording import TRACERS
-from rushlight._engine.trace.guards import key_of
 
 StanceStr = Literal[
     "default",
@@ -114,7 +113,7 @@ def chosen(
         return function
     if backend is not None:
         runner = of_backend(backend)
-    known = key_of(args, kwargs)[1] in runner.plans
+    known = runner.key(args, kwargs) in runner.plans
     if not known and name == "eager_on_recompile":
         return function
     if not known and name == "fail_on_recompile":

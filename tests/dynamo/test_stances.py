@@ -222,3 +222,25 @@ def test_options() -> None:
         torch.compile(double, options={"bogus": 1})
     with pytest.raises(RuntimeError, match="Unexpected type of attr max_autotune, got str should be bool"):
         torch.compile(double, options={"max_autotune": "x"})
+
+
+@pytest.mark.parametrize("backend", ["eager", lambda module, inputs: module])
+def test_items_that_are_not_read_make_no_new_kind(backend: Any) -> None:
+    @torch.compile(backend=backend)
+    def by_item(x: Any, given: Any, unused: Any = 0) -> Any:
+        return x * given[1]
+
+    @torch.compile(backend=backend)
+    def whole(x: Any, given: Any) -> Any:
+        return x * given[1] + sum(given)
+
+    x = torch.ones(2)
+    for compiled in (by_item, whole):
+        compiled(x, (1, 2, 3))
+    by_item(x, {1: 1, 2: 2}, 5)
+    with torch._dynamo.config.patch(error_on_recompile=True):
+        assert by_item(x, (11, 2, 13)).tolist() == [2.0, 2.0]
+        assert by_item(x, {1: 1, 2: 3}, 7).tolist() == [1.0, 1.0]
+        for compiled, other in ((by_item, (1, 2.5, 3)), (by_item, {1: 1.5, 2: 2}), (whole, (11, 2, 13))):
+            with pytest.raises(torch._dynamo.exc.RecompileError):
+                compiled(x, other)

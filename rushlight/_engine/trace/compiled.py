@@ -139,6 +139,10 @@ class Compiled:
             self.name = f"{type(owner).__qualname__}.{'forward' if name == '__call__' else name}"
         self.label = f"Torch-Compiled Region: {self.name}"
 
+    def key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Of which kind a call is."""
+        return key_of(args, kwargs)[1]
+
     def reset(self) -> None:
         """Forget what was recorded."""
         self.plans.clear()

@@ -82,6 +82,39 @@ def own_dicts(code: CodeType) -> frozenset[str]:
     return frozenset(made - others)
 
 
+def items_read(code: CodeType) -> dict[str, frozenset[Any]]:
+    """By parameter: the constant places or keys of which it is asked for items, where it is used for nothing
+    else. Parameters that are never looked at ask for none.
+    """
+    count = code.co_argcount + code.co_kwonlyargcount
+    found: dict[str, set[Any]] = {name: set() for name in code.co_varnames[:count]}
+    steps = [s for s in dis.get_instructions(code) if s.opname not in ("CACHE", "EXTENDED_ARG")]
+    for i, step in enumerate(steps):
+        names = step.argval if isinstance(step.argval, tuple) else (step.argval,)
+        if not step.opname.startswith(("LOAD_FAST", "STORE_FAST", "DELETE_FAST", "MAKE_CELL")):
+            continue
+        constant, asked = (*steps[i + 1 : i + 3], None, None)[:2]
+        if step.opname.startswith("LOAD_FAST") and _subscripts(constant, asked) and names[-1] in found:
+            found[names[-1]].add(constant.argval)
+            names = names[:-1]
+        for name in names:
+            found.pop(name, None)
+    if _FRAMES.intersection(code.co_names):
+        return {}
+    return {name: frozenset(items) for name, items in found.items()}
+
+
+# By which a function may look at its variables in other ways than by instructions.
+_FRAMES = frozenset(("locals", "vars", "dir", "eval", "exec", "_getframe"))
+
+
+def _subscripts(constant: Any, asked: Any) -> bool:
+    """Whether two instructions ask what was loaded for a constant item."""
+    if asked is None or constant.opname not in ("LOAD_CONST", "LOAD_SMALL_INT"):
+        return False
+    return asked.opname == "BINARY_SUBSCR" or (asked.opname == "BINARY_OP" and asked.argrepr == "[]")
+
+
 def _line(step: Any) -> int | None:
     # Before Python 3.13 the attribute is the line itself.
     starts = step.starts_line
