@@ -219,7 +219,7 @@ def symbols(spec: Sequence[Any], leaves: Sequence[Any], sources: Sequence[str]) 
             )
         for d, dim in items:
             if type(dim) is int and dim != shape[d]:
-                raise UserError(
+                raise ConstraintViolationError(
                     f"Static shape constraint of {dim} does not match input size of {shape[d]}, for "
                     f"{sources[leaf]}.size()[{d}]"
                 )

@@ -99,3 +99,11 @@ def test_tensors_of_sizes_beside_complex_numbers() -> None:
     made = torch.export.export(Calls(program), (x, x), dynamic_shapes=({0: Dim("n")}, None))
     mixed, sizes = made.module()(torch.ones(6, 2), x)
     assert (mixed.tolist(), sizes.tolist()) == ([1j, 6 + 0j], [6, 2])
+
+
+def test_a_number_that_is_not_the_size() -> None:
+    x = torch.ones(4)
+    with pytest.raises(
+        torch.fx.experimental.symbolic_shapes.ConstraintViolationError, match="constraint of 5"
+    ):
+        bounds(lambda x, y: x + y, x, x, {0: 5}, None)

@@ -29,6 +29,10 @@ def longer(a: List[int]) -> int:
     return a[-1] + len(a)
 
 
+def first(a: List[List[int]]) -> int:
+    return a[0][-1]
+
+
 @pytest.mark.parametrize("given", [lambda x: [x, 3], lambda x: iter([x, 3]), lambda x: {x: 0, 3: 0}])
 def test_what_can_be_gone_through_is_a_tuple(given: Any) -> None:
     x = torch.ones(2)
@@ -40,6 +44,7 @@ def test_within_other_types() -> None:
     assert torch.jit.script(several)(([1, 2],)) == [(1, 2)]
     assert torch.jit.script(named)({"a": [1, 2]}) == {"a": (1, 2)}
     assert torch.jit.script(longer)(range(3)) == 5
+    assert torch.jit.script(first)([range(3)]) == 2
     assert torch.jit.script(scaled)((torch.ones(2), True)).tolist() == [1.0, 1.0]
 
 

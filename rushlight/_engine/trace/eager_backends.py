@@ -27,6 +27,8 @@ class Reads:
 
     def key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """key_of's, of what is read."""
+        if not self._by_name:
+            return key_of(args, kwargs)[1]
         places = (*self._by_place, *[None] * len(args))
         seen = tuple(map(_seen, args, places))
         return key_of(seen, {name: _seen(v, self._by_name.get(name)) for name, v in kwargs.items()})[1]

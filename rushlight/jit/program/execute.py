@@ -425,7 +425,7 @@ def _sequenced(value: Any, t: Type) -> Any:
         return value if isinstance(value, tuple) and all(map(is_, taken, parts)) else taken
     if kind == "List" and t.args and t.args[0].kind in ("int", "float", "bool") and isinstance(value, range):
         return list(value)
-    if kind == "List" and t.args and t.args[0].kind == "Tuple" and type(value) in (list, tuple):
+    if kind == "List" and t.args and t.args[0].kind in ("Tuple", "List") and type(value) in (list, tuple):
         return [_sequenced(v, t.args[0]) for v in value]
     if kind == "Dict" and t.args and t.args[1].kind == "Tuple" and type(value) is dict:
         return {k: _sequenced(v, t.args[1]) for k, v in value.items()}
