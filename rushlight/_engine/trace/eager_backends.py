@@ -52,7 +52,7 @@ def _seen(value: Any, read: frozenset[Any] | None) -> Any:
 
 def _called(function: Any) -> Any:
     """The function or method that a call comes to: of a module's __call__, its forward."""
-    owner = getattr(function, "__self__", None)
+    owner: Any = getattr(function, "__self__", None)
     return owner.forward if is_module(owner) and function.__qualname__ == "Module.__call__" else function
 
 

@@ -93,9 +93,9 @@ def items_read(code: CodeType) -> dict[str, frozenset[Any]]:
         names = step.argval if isinstance(step.argval, tuple) else (step.argval,)
         if not step.opname.startswith(("LOAD_FAST", "STORE_FAST", "DELETE_FAST", "MAKE_CELL")):
             continue
-        constant, asked = (*steps[i + 1 : i + 3], None, None)[:2]
-        if step.opname.startswith("LOAD_FAST") and _subscripts(constant, asked) and names[-1] in found:
-            found[names[-1]].add(constant.argval)
+        later = steps[i + 1 : i + 3]
+        if step.opname.startswith("LOAD_FAST") and _subscripts(later) and names[-1] in found:
+            found[names[-1]].add(later[0].argval)
             names = names[:-1]
         for name in names:
             found.pop(name, None)
@@ -108,11 +108,11 @@ def items_read(code: CodeType) -> dict[str, frozenset[Any]]:
 _FRAMES = frozenset(("locals", "vars", "dir", "eval", "exec", "_getframe"))
 
 
-def _subscripts(constant: Any, asked: Any) -> bool:
-    """Whether two instructions ask what was loaded for a constant item."""
-    if asked is None or constant.opname not in ("LOAD_CONST", "LOAD_SMALL_INT"):
+def _subscripts(later: Sequence[dis.Instruction]) -> bool:
+    """Whether the two instructions behind a loaded value ask it for a constant item."""
+    if len(later) < 2 or later[0].opname not in ("LOAD_CONST", "LOAD_SMALL_INT"):
         return False
-    return asked.opname == "BINARY_SUBSCR" or (asked.opname == "BINARY_OP" and asked.argrepr == "[]")
+    return later[1].opname == "BINARY_SUBSCR" or (later[1].opname, later[1].argrepr) == ("BINARY_OP", "[]")
 
 
 def _line(step: Any) -> int | None:
