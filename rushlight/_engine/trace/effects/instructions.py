@@ -112,6 +112,8 @@ def _subscripts(later: Sequence[dis.Instruction]) -> bool:
     """Whether the two instructions behind a loaded value ask it for a constant item."""
     if len(later) < 2 or later[0].opname not in ("LOAD_CONST", "LOAD_SMALL_INT"):
         return False
+    if isinstance(later[0].argval, slice):
+        return False
     return later[1].opname == "BINARY_SUBSCR" or (later[1].opname, later[1].argrepr) == ("BINARY_OP", "[]")
 
 
