@@ -37,6 +37,10 @@ __all__ = ["GraphAppendingTracer", "Tracer", "TracerBase", "symbolic_trace", "wr
 _wrapped_methods_to_patch: list[tuple[type, str]] = []
 
 
+# What stands before the name of a parameter that takes several arguments.
+_STARS: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+
+
 def is_fx_tracing() -> bool:
     """Whether a Tracer is at work."""
     return bool(TRACERS)
@@ -121,6 +125,10 @@ class Tracer(TracerBase):
             return None
         return lambda node: ParameterProxy(self, node, name, held)
 
+    def get_fresh_qualname(self, prefix: str) -> str:
+        """The first of prefix0, prefix1, ... that the root does not have."""
+        return next(name for i in count() if not hasattr(self.root, name := f"{prefix}{i}"))
+
     def create_arg(self, a: Any) -> Any:
         """Tensors and modules of the root are named; other tensors become constants of the root."""
         if isinstance(a, torch.Tensor):
@@ -128,7 +136,7 @@ class Tracer(TracerBase):
             if name is None:
                 if isinstance(a, torch.nn.Parameter):
                     raise NameError("parameter is not a member of this module")
-                name = self.tensor_attrs[id(a)] = _free_name(self.root, "_tensor_constant")
+                name = self.tensor_attrs[id(a)] = self.get_fresh_qualname("_tensor_constant")
                 setattr(self.root, name, a)
             return self.create_node("get_attr", name, (), {}, name.replace(".", "_"))
         if isinstance(a, torch.nn.Module):
@@ -136,18 +144,19 @@ class Tracer(TracerBase):
         if isinstance(a, tuple) and hasattr(a, "_fields"):
             return self.create_node("call_function", type(a), tuple(map(self.create_arg, a)), {})
         if isinstance(type(a), ProxyableClassMeta):  # made before the trace: a constant of the root
-            name = _free_name(self.root, f"_{type(a).__name__}_constant_")
+            name = self.get_fresh_qualname(f"_{type(a).__name__}_constant_")
             setattr(self.root, name, a)
             return self.create_node("get_attr", name, (), {})
         return super().create_arg(a)
 
     # --- tracing ---------------------------------------------------------------------------------
 
-    def trace(self, root: Any, concrete_args: dict[str, Any] | None = None) -> Graph:
+    def trace(self, root: Any, concrete_args: dict[str, Any] | tuple[Any, ...] | None = None) -> Graph:
         """The graph of a module's forward (`traced_func_name`), or of a function.
 
         concrete_args: values of arguments, with which the program runs; the graph asserts that it is called
-        with the same. A `PH` in them stands for an input, so that containers may hold inputs.
+        with the same; a tuple: of all arguments. A `PH` in them stands for an input, so that containers may
+        hold inputs.
         """
         self.graph = Graph(tracer_cls=type(self))
         self.num_calls = {}
@@ -160,8 +169,7 @@ class Tracer(TracerBase):
             )
         function = getattr(type(root), self.traced_func_name) if module else root
         self.tensor_attrs = {id(t): name for name, t in _tensors(self.root)}
-        args = self._inputs(function, module, concrete_args or {})
-        run, args = self._taken_apart(_taking_all(function), args, function)
+        run, args = self.create_args_for_root(function, module, concrete_args)
         with self._patched(getattr(inspect.unwrap(function), "__globals__", {})):
             found = run(*args)
             self.create_node(
@@ -169,21 +177,53 @@ class Tracer(TracerBase):
             )
         return self.graph
 
-    def _inputs(self, function: Any, module: bool, concrete: dict[str, Any]) -> list[Any]:
-        args: list[Any] = [self.root] if module else []
-        parameters = list(_plainly(inspect.signature(function)))
-        if module and (not parameters or parameters[0].kind is parameters[0].VAR_POSITIONAL):
+    def create_args_for_root(
+        self,
+        root_fn: Callable[..., Any],
+        is_module: bool,
+        concrete_args: dict[str, Any] | tuple[Any, ...] | None = None,
+    ) -> tuple[Any, list[Any]]:
+        """(a function, its arguments): root_fn and a placeholder for each of its parameters, or a function of
+        the leaves where arguments are containers of inputs.
+        """
+        args: list[Any] = [self.root] if is_module else []
+        signature = inspect.signature(root_fn)
+        parameters = list(_plainly(signature))
+        if is_module and (not parameters or parameters[0].kind is parameters[0].VAR_POSITIONAL):
             raise RuntimeError("``self`` argument cannot be part of *args expansion!")
-        for p in parameters[len(args) :]:
-            default = () if p.default is p.empty else (p.default,)
-            if p.name in concrete:
-                args.append(concrete_values(self, p.name, concrete[p.name], default))
-                continue
-            stars: dict[Any, str] = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}
-            name = stars.get(p.kind, "") + p.name
-            typed = _types(function).get(p.name)
-            args.append(self.create_proxy("placeholder", name, default, {}, name, typed))
-        return args
+        own = parameters[len(args) :]
+        if isinstance(concrete_args, tuple):
+            names = [p.name for p in own if p.kind not in _STARS]
+            if concrete_args and own and not names and is_module:
+                return root_fn, [*args, *self._flat_inputs(concrete_args)]
+            if len(names) != len(concrete_args):
+                raise RuntimeError(
+                    f"Tracing expected {len(names)} arguments but got {len(concrete_args)} concrete arguments"
+                )
+            concrete_args = dict(zip(names, concrete_args, strict=True))
+        for p in own:
+            name = _STARS.get(p.kind, "") + p.name
+            args.append(self._proxy_placeholder(name, concrete_args, signature, inspect.unwrap(root_fn)))
+        return self._taken_apart(_taking_all(root_fn), args, root_fn)
+
+    def _flat_inputs(self, values: tuple[Any, ...]) -> list[Any]:
+        """Inputs of a forward that takes any arguments."""
+        return [self.create_proxy("placeholder", f"input_{i}", (), {}) for i in range(len(values))]
+
+    def _proxy_placeholder(
+        self,
+        name: str,
+        concrete_args: dict[str, Any] | None,
+        sig: inspect.Signature,
+        fn_for_analysis: Callable[..., Any],
+    ) -> Any:
+        """What a function gets for a parameter, whose name has its stars: an input, or its concrete value."""
+        p = sig.parameters[name.lstrip("*")]
+        default = () if p.default is p.empty else (p.default,)
+        if concrete_args and name in concrete_args:
+            return concrete_values(self, name, concrete_args[name], default)
+        typed = _types(fn_for_analysis).get(p.name)
+        return self.create_proxy("placeholder", name, default, {}, name, typed)
 
     def _taken_apart(self, run: Any, args: list[Any], function: Any) -> tuple[Any, list[Any]]:
         """A function of the leaves, and these, where an argument is a container of inputs."""
@@ -266,11 +306,6 @@ class Tracer(TracerBase):
         return wrapped
 
 
-def _free_name(module: Any, start: str) -> str:
-    """The first of start0, start1, ... that a module does not have."""
-    return next(name for i in count() if not hasattr(module, name := f"{start}{i}"))
-
-
 def _has_proxies(args: Any, kwargs: Any) -> bool:
     """Whether a Proxy is among the arguments, or in a container there."""
     found: list[Any] = []
@@ -332,7 +367,7 @@ class KeepModules(Tracer):
         return True
 
 
-def symbolic_trace(root: Any, concrete_args: dict[str, Any] | None = None) -> GraphModule:
+def symbolic_trace(root: Any, concrete_args: dict[str, Any] | tuple[Any, ...] | None = None) -> GraphModule:
     """The GraphModule of a module or function, traced with Proxies for its arguments."""
     tracer = Tracer()
     graph = tracer.trace(root, concrete_args)

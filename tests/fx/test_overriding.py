@@ -78,3 +78,55 @@ def test_deepcopy_init() -> None:
     module = Own(Model())
     x = torch.randn(4, 2)
     assert torch.equal(copy.deepcopy(module)(x), module(x)) and len(seen) == 1
+
+
+class Sum(nn.Module):
+    def forward(self, a: Any, b: int = 3, *args: Any, c: Any = None) -> Any:
+        return a + b
+
+
+class Two(nn.Module):
+    def forward(self, a: Any, b: Any) -> Any:
+        return a + b
+
+
+class Any2(nn.Module):
+    def forward(self, *args: Any) -> Any:
+        return args[0] + args[1]
+
+
+def test_inputs_of_a_trace() -> None:
+    """create_args_for_root makes a trace's inputs, each by _proxy_placeholder."""
+    names: list[str] = []
+
+    class Own(fx.Tracer):
+        def create_args_for_root(self, root_fn: Any, is_module: bool, concrete_args: Any = None) -> Any:
+            fn, args = super().create_args_for_root(root_fn, is_module, concrete_args)
+            for proxy in args[1:]:
+                proxy.node.meta["seen"] = True
+            return fn, args
+
+        def _proxy_placeholder(self, name: str, concrete_args: Any, sig: Any, fn_for_analysis: Any) -> Any:
+            names.append(name)
+            return super()._proxy_placeholder(name, concrete_args, sig, fn_for_analysis)
+
+    graph = Own().trace(Sum())
+    assert names == ["a", "b", "c", "*args"]
+    assert [bool(node.meta.get("seen")) for node in graph.nodes] == [True] * 4 + [False] * 2
+
+
+def test_concrete_args_by_place() -> None:
+    """A tuple gives the values of all arguments."""
+    x = torch.ones(2)
+    assert fx.symbolic_trace(Two(), (fx.PH, 2))(x, 2).tolist() == [3, 3]
+    with pytest.raises(RuntimeError, match="Tracing expected 2 arguments but got 1 concrete arguments"):
+        fx.symbolic_trace(Two(), (2,))
+    assert [n.name for n in fx.Tracer().trace(Any2(), (1, 2)).nodes][:2] == ["input_0", "input_1"]
+
+
+def test_fresh_names() -> None:
+    """The first name with this beginning that the root has not."""
+    tracer = fx.Tracer()
+    tracer.root = nn.Module()
+    tracer.root.x0 = 1
+    assert (tracer.get_fresh_qualname("x"), tracer.get_fresh_qualname("y")) == ("x1", "y0")

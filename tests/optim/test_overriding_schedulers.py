@@ -27,13 +27,14 @@ def test_plateau() -> None:
         def is_better(self, a: float, best: float) -> bool:
             return False
 
-    for cls in (Never, Older):
-        scheduler = cls(sgd(), patience=0)
-        scheduler.step(1.0)
-        assert scheduler.get_last_lr() == [pytest.approx(0.01)]
+    own: tuple[ReduceLROnPlateau, ...] = Never(sgd(), patience=0), Older(sgd(), patience=0)
+    for lowered in own:
+        lowered.step(1.0)
+        assert lowered.get_last_lr() == [pytest.approx(0.01)]
     scheduler = ReduceLROnPlateau(sgd(), patience=0)
     scheduler.step(1.0)
     assert scheduler.get_last_lr() == [0.1] and scheduler._is_better(0.5, 1.0)
+    assert scheduler._get_lr_called_within_step is False
     scheduler._init_is_better("max", 0.1, "abs")
     assert scheduler.mode_worse == -float("inf") and not scheduler._is_better(1.05, 1.0)
     scheduler.load_state_dict({**scheduler.state_dict(), "mode": "min"})

@@ -52,7 +52,7 @@ class AST_Rewriter(ast.NodeTransformer):
 class RewritingTracer(Tracer):
     """A Tracer that rewrites the forward of the root and of the modules in it first."""
 
-    def trace(self, root: Any, concrete_args: dict[str, Any] | None = None) -> Graph:
+    def trace(self, root: Any, concrete_args: dict[str, Any] | tuple[Any, ...] | None = None) -> Graph:
         """The graph of the rewritten root."""
         return super().trace(_rewritten(root), concrete_args)
 

@@ -55,6 +55,9 @@ class LRScheduler:
     _is_initial = False
     _parts = ""  # the attribute that lists schedulers or functions, which may have states of their own
 
+    # Whether get_lr() is called by step(), as get_lr() of subclasses asks.
+    _get_lr_called_within_step: bool = False
+
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
@@ -110,7 +113,7 @@ class LRScheduler:
         raise NotImplementedError(f"{type(self).__name__} must define get_lr()")
 
     def _warn_outside_step(self) -> None:
-        if not self.__dict__.get("_get_lr_called_within_step"):
+        if not self._get_lr_called_within_step:
             warn(
                 "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
                 UserWarning,
