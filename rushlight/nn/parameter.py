@@ -9,6 +9,7 @@ import rushlight as torch
 from rushlight._engine.dispatch.interpreters import PLAIN
 from rushlight._engine.dispatch.overrides import disabled
 from rushlight._engine.lazy import package
+from rushlight._engine.tensors.copying import attributes
 from rushlight._engine.tensors.tensor import TensorMeta
 
 # Where programs know these from: libraries tell frameworks apart by the module of a value's type.
@@ -75,9 +76,10 @@ class Parameter(torch.Tensor, metaclass=_Marked):
         # Hooks are not written out: PyTorch's reader expects an (empty) table of them.
         hooks: OrderedDict[int, Any] = OrderedDict()  # one made of the alias would be pickled with it
         built = (self.data, self.requires_grad, hooks)
-        if not self.__dict__:
+        given = attributes(self)
+        if not given:
             return _rebuild_parameter, built
-        return _rebuild_parameter_with_state, (*built, self.__dict__)
+        return _rebuild_parameter_with_state, (*built, given)
 
 
 PLAIN.add(Parameter)

@@ -14,6 +14,10 @@ def test_hooks_after_accumulation_give_nothing() -> None:
     x.register_post_accumulate_grad_hook(lambda t: t.grad)  # type: ignore[arg-type,return-value]
     with pytest.raises(RuntimeError, match="post accumulate grad hooks should return None"):
         x.sum().backward()
+    y = torch.ones(2, requires_grad=True)
+    y.register_post_accumulate_grad_hook(lambda t: 1)  # type: ignore[arg-type,return-value]
+    with pytest.raises(TypeError, match="expected Variable, but hook returned 'int'"):
+        y.sum().backward()
 
 
 def test_a_tensors_hooks_are_told() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 
 import rushlight as torch
@@ -64,3 +66,9 @@ def test_what_is_refused() -> None:
         (x * 2).grad_dtype = torch.float64
     with pytest.raises(RuntimeError, match="must be a torch.dtype or None, but got int"):
         x.grad_dtype = 3
+
+
+def test_copies_keep_gradients_in_their_own_dtype() -> None:
+    x = torch.ones(3, requires_grad=True)
+    x.grad_dtype = torch.float64
+    assert copy.deepcopy(x).grad_dtype is torch.float32

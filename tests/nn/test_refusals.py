@@ -139,3 +139,9 @@ def test_lanczos():
 def test_modes_of_interpolate(mode, more, error, match):
     with pytest.raises(error, match=match):
         F.interpolate(torch.ones(1, 1, 4, 6), size=(2, 3), mode=mode, **more)
+
+
+def test_points_that_are_no_numbers_have_no_slope_where_the_nearest_is_read():
+    grid = torch.tensor([[[[float("nan"), 0.0], [float("inf"), 0.5]]]], requires_grad=True)
+    F.grid_sample(torch.ones(1, 1, 3, 3), grid, mode="nearest", align_corners=False).sum().backward()
+    assert grid.grad.tolist() == [[[[0.0, 0.0], [0.0, 0.0]]]]

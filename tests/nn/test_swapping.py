@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import io
+import pickle
 from typing import Any
 
 import pytest
@@ -90,3 +93,14 @@ def test_what_a_tensor_is_made_of_is_exchanged() -> None:
     assert a._cdata == first != second
     torch.utils.swap_tensors(a, b)
     assert (a._cdata, b._cdata) == (second, first)
+
+
+def test_copies_are_made_of_something_of_their_own() -> None:
+    for a in (torch.ones(2), nn.Parameter(torch.ones(2))):
+        number = a._cdata
+        file = io.BytesIO()
+        torch.save(a, file)
+        file.seek(0)
+        copies = [copy.deepcopy(a), copy.copy(a), pickle.loads(pickle.dumps(a)), torch.load(file)]
+        assert [c.__dict__ for c in copies] == [{}] * 4
+        assert len({number, *[c._cdata for c in copies]}) == 5

@@ -21,7 +21,7 @@ from rushlight._engine.ops.creation.copying import assign, duplicate
 from rushlight._engine.tensors.geometry import sparse_coo, strided
 from rushlight._engine.tensors.gradient import as_kept
 from rushlight._engine.tensors.lazy_views import mark, memory
-from rushlight._engine.tensors.tensor import BELOW, wrap
+from rushlight._engine.tensors.tensor import BELOW, Tensor, wrap
 
 Guard = Callable[[Node, Any], Sequence[Any]]
 # What runs a node in place of Node.apply, or None.
@@ -173,8 +173,12 @@ def accumulated(node: Node, leaf: Any) -> None:
     if node.hooks is None:
         return
     for hook in list(node.hooks.accumulated.values()):
-        if hook(leaf) is not None:
-            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+        found = hook(leaf)
+        if found is None:
+            continue
+        if not isinstance(found, Tensor):
+            raise TypeError(f"expected Variable, but hook returned '{type(found).__name__}'")
+        raise RuntimeError("Tensor post accumulate grad hooks should return None.")
     for hook in list(node.hooks.post.values()):
         hook((), (leaf.grad,))
 

@@ -25,7 +25,7 @@ from rushlight._engine.lazy import package
 from rushlight._engine.serialization.names import resolve, torch_module
 from rushlight._engine.tensors import geometry
 from rushlight._engine.tensors.construction.interop import from_numpy
-from rushlight._engine.tensors.copying import meta_tensor, tensor_over
+from rushlight._engine.tensors.copying import attributes, meta_tensor, tensor_over
 from rushlight._engine.tensors.lazy_views import mark
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.storages.storage import address
@@ -66,7 +66,7 @@ def torch_form(value: Any) -> tuple[Any, ...] | None:
 def tensor_form(t: Tensor) -> tuple[Any, ...]:
     """The function and arguments that make a tensor, of any class, again."""
     function, args = _plain_form(t)
-    state = {name: value for name, value in t.__dict__.items() if name != "_retains_grad"}
+    state = attributes(t)
     if type(t) is Tensor and not state:
         return function, args
     return _rebuild_from_type_v2, (function, type(t), args, state)

@@ -63,6 +63,15 @@ def _check_bounds(layout: Layout, itemsize: int, available: int) -> None:
 AMONG_OURS = -1
 
 
+# What is kept among a tensor's attributes, and is no matter of its copies.
+_OWN = ("_cdata", "_grad_dtype", "_retains_grad")
+
+
+def attributes(t: Tensor) -> dict[str, Any]:
+    """The attributes of a tensor that its copies get."""
+    return {name: value for name, value in t.__dict__.items() if name not in _OWN}
+
+
 def reduce_tensor(t: Tensor, protocol: Any) -> tuple[Any, ...]:
     """What plain pickle writes for a tensor: class, storage, layout; then its attributes.
 
@@ -87,7 +96,8 @@ def reduce_tensor(t: Tensor, protocol: Any) -> tuple[Any, ...]:
         t._kind.conj,
         t._kind.neg,
     )
-    return (_rebuild, built, t.__dict__) if t.__dict__ else (_rebuild, built)
+    given = attributes(t)
+    return (_rebuild, built, given) if given else (_rebuild, built)
 
 
 def _rebuild(
@@ -167,7 +177,7 @@ def deepcopy_tensor(t: Tensor, memo: dict[int, Any]) -> Tensor:
     for name in [n for cls in own for n in _slots(cls) if hasattr(t, n)]:
         setattr(made, name, copy.deepcopy(getattr(t, name), memo))
     if t.__dict__:
-        made.__dict__.update(copy.deepcopy(t.__dict__, memo))
+        made.__dict__.update(copy.deepcopy(attributes(t), memo))
     return made
 
 

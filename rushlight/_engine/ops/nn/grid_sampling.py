@@ -254,7 +254,9 @@ def _grid_sample_gradient(s: Any, grad: Any) -> Any:
     to_input = _spread(grad, s.grid, s.shape("input")[2:], *how) if s.needs("input") else None
     if not s.needs("grid"):
         return to_input, None
-    return to_input, s.grid * 0 if s.mode == "nearest" else _grid_slopes(grad, s.input, s.grid, *how)
+    if s.mode == "nearest":
+        return to_input, s.grid.new_zeros(s.grid.shape)
+    return to_input, _grid_slopes(grad, s.input, s.grid, *how)
 
 
 @composite(name="_spread_samples", where=("aten",))
