@@ -146,3 +146,16 @@ def test_thin_products(a, b, dtype):
         left, right = (rng.standard_normal(shape).astype(DTYPES[dtype])[..., gaps] for shape in (a, b))
         for x in (left, left.swapaxes(-1, -2).copy().swapaxes(-1, -2)):
             close(gemm.multiplier(x, right)(x, right), x, right)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_deep_product_is_made_in_parts(dtype, turned):
+    a, b = (matrix(m, k, DTYPES[dtype], turned, (2,)) for m, k in ((5, 70_002), (70_002, 6)))
+    multiply, plan = gemm.multiplier(a, b), gemm.planned(a, b)
+    if plan is None:
+        assert dtype == "float16" and not target.host().half
+        return
+    assert plan.left <= 1 << 22 and plan.right <= 1 << 22
+    close(multiply(a, b), a, b)
+    assert multiply(a, b).tobytes() == multiply(a, b).tobytes()

@@ -22,7 +22,7 @@ from rushlight._engine.kernels.products import blas
 from rushlight._engine.kernels.products.blas import starts
 from rushlight._engine.kernels.products.gemv import dots, fits, thin
 from rushlight._engine.kernels.products.tile_code import PAIRS
-from rushlight._engine.kernels.products.tiles import PARALLEL, Array, Layout, Product, effort
+from rushlight._engine.kernels.products.tiles import DEEP, PARALLEL, Array, Layout, Product, effort
 from rushlight._engine.kernels.runtime import parallel, team
 
 # Rows of a job, at most and at least; jobs that are enough to share out.
@@ -31,6 +31,8 @@ _MOST, _LEAST, _JOBS = 384, 24, 8
 # of a batch beyond which NumPy's own loop is as good.
 _WORKSPACE, _THREADS, _BATCH = 1 << 20, 8, 4096
 _PIECES = 64  # of an operand that is packed piece by piece, at most
+# Steps of a part of a deep product's inner dim.
+_PART = 1 << 13
 # What an element of an operand costs that is laid out as a whole, beside one of panels that stay in cache.
 _WHOLE = 2
 # Multiplications below which BLAS would not use its threads: many such matrices are shared out, each whole.
@@ -187,6 +189,23 @@ class _Writer:
 
     def plan(self, rows: int, order: tuple[int, int]) -> PreparedProduct:
         """All of it. order: the numbers of the left and the right operand."""
+        whole, begins = self.depth, self.starts
+        each = _PART if whole * self.kind.deep > DEEP else whole
+        stages, left, right, work = list[team.CallStage](), 0, 0, 0
+        for begin in range(0, whole, each):
+            self.depth = min(each, whole - begin)
+            a, b = (begin * side.along * self.kind.deep for side in (self.left, self.right))
+            self.starts = [[first + a, second + b, to] for first, second, to in begins]
+            found = self._stages(rows, order, begin > 0)
+            stages += found[0]
+            left, right, work = max(left, found[1]), max(right, found[2]), work + found[3]
+        large = work * self.kind.deep >= PARALLEL
+        return PreparedProduct(team.Call(*stages), left, right, self.kind.sums, large)
+
+    def _stages(
+        self, rows: int, order: tuple[int, int], adds: bool
+    ) -> tuple[list[team.CallStage], int, int, int]:
+        """Those of a part of the inner dim, bytes of both workspaces, and how many multiplications."""
         (first, second), (count, wide) = order, (self.left.lines, self.right.lines)
         packed, stages, size, work = self._product(self.left), list[team.CallStage](), 0, 0
         rows = min(rows or self._rows(len(self.starts) * -(-wide // packed.columns)), count)
@@ -200,6 +219,7 @@ class _Writer:
         spans = [(start, low, min(most, wide - low)) for start in self.starts for low in range(0, wide, most)]
         while spans:
             made, panels = self._product(self.right), dict[int, int]()
+            made.adds = adds
             while spans and (not made.size or made.size + self._bytes(spans[0][2], made) <= self.workspace):
                 start, low, columns = spans.pop(0)
                 source, to = start[1] + low * self.right.step, start[2] + low * self.right.to
@@ -223,9 +243,7 @@ class _Writer:
                 ),
             ]
             size, work = max(size, made.size), work + made.work
-        return PreparedProduct(
-            team.Call(*stages), packed.size, size, self.kind.sums, work * self.kind.deep >= PARALLEL
-        )
+        return stages, packed.size, size, work
 
     def _bytes(self, columns: int, made: Product) -> int:
         return int(-(-columns // made.columns) * self.depth * made.line)

@@ -30,6 +30,8 @@ _SPANS = 32
 _ROWS = 4 * STRIP
 # Instructions for an element that is laid out.
 _PACK = 0.5
+# Inner dims from which on a product is one of parts of them, which are added up: its panels stay in cache.
+DEEP = 1 << 16
 # Multiplications from which on threads are worth waking.
 PARALLEL = 1 << 19
 
@@ -89,6 +91,8 @@ class Product:
         self.steps_j, self.steps_s, self.segments = steps_j, steps_s, segments
         self.jobs: tuple[list[Any], list[Any]] = [], []
         self.size, self.work, self.step_b, self.kept = 0, 0, 0, list[Array]()
+        # Whether sums are added to what C holds.
+        self.adds = False
 
     def _spans(self, columns: int) -> list[tuple[int, int]]:
         """What jobs take of so many columns: whole blocks, more of them where there are many."""
@@ -145,7 +149,7 @@ class Product:
 
     def finish(self) -> None:
         """No more parts."""
-        own = [self.steps_s[0], self.step_b, self.steps_j[1], 0]
+        own = [self.steps_s[0], self.step_b, self.steps_j[1], int(self.adds)]
         self.pack_code, self.packs, self.pack_steps = self._stage(self.pack_code, self.jobs[0], 4, 7, own)
         self.tile_code, self.tiles, self.steps = self._stage(self.tile_code, self.jobs[1], 6, 10, own)
 
@@ -241,8 +245,8 @@ class PackedPairs:
 
 
 def packed(w: Array, parts: int = 1) -> Packed | PackedPairs | None:
-    """The product by w; None without machine code."""
-    if not w.size or not team.possible():
+    """The product by w; None without machine code, and for those that are made in parts."""
+    if not w.size or len(w) > DEEP or not team.possible():
         return None
     if w.itemsize == 2:
         name = dt.from_numpy_dtype(w.dtype).name
