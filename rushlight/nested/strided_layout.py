@@ -180,6 +180,10 @@ class Strided(NestedTensor):
             rows.append(torch.nn.functional.pad(part, gaps[::-1], value=padding))
         padded = torch.stack(rows)
         more = 0 if output_size is None else output_size[0] - len(rows)
+        if more < 0:
+            raise RuntimeError(
+                "Value in output_size is less than NestedTensor padded size. Truncation is not supported."
+            )
         return torch.cat([padded, padded.new_full((more, *wanted), padding)]) if more > 0 else padded
 
     def __len__(self) -> int:
@@ -219,10 +223,48 @@ class Strided(NestedTensor):
 
     # --- gradients ----------------------------------------------------------------------------------
 
-    def backward(self, gradient: Any = None, *args: Any, **options: Any) -> None:
-        """Backward from the components, with a gradient that is nested alike."""
-        given = gradient.flat() if isinstance(gradient, Strided) else gradient
-        self.flat().backward(given, *args, **options)
+    @property
+    def parts(self) -> tuple[Tensor, ...]:
+        """The buffer."""
+        return (self._values,)
+
+    def aligned(self, gradient: Any) -> Any:
+        """A gradient of this tensor, as that of its buffer."""
+        if not isinstance(gradient, Strided):
+            return gradient
+        if gradient.places == self.places and gradient._values.numel() == self._values.numel():
+            return gradient._values
+        if gradient.places.sizes != self.places.sizes:
+            raise RuntimeError("Mismatch in shape: a gradient's components have other sizes than the tensor's")
+        made = over(torch.zeros_like(self._values), self.places, self.dim())
+        for part, given in zip(made.unbind(), gradient.unbind(), strict=True):
+            part.copy_(given)
+        return made._values
+
+    def _written(self, write: Callable[[Tensor], Any]) -> NestedTensor:
+        check_whole(self)
+        return super()._written(write)
+
+    def item(self) -> Any:
+        """The value of a tensor of one element."""
+        return self.flat().item() if self.numel() == 1 else super().item()
+
+    def tolist(self) -> Any:
+        """RuntimeError: components differ in size."""
+        return self.stride()
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """RuntimeError: components differ in size."""
+        return self.shape
+
+    def __contains__(self, element: Any) -> bool:
+        return element in self.flat()
+
+
+def check_whole(x: Strided) -> None:
+    """RuntimeError for a view that does not have all of its buffer, or not in order."""
+    if not x.is_contiguous() or x.numel() != x._values.numel():
+        raise RuntimeError("NestedTensor must be contiguous to get buffer.")
 
 
 def rebuilt(buffer: Tensor, sizes: Tensor, strides: Tensor, starts: Tensor) -> Strided:

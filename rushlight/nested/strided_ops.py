@@ -10,18 +10,19 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.nested.strided_layout import Strided, of_parts, of_views
+from rushlight.nested.strided_layout import Strided, check_whole, of_parts, of_views
 from rushlight.nested.tensor import Rule, is_pointwise
 
 # Ops of the buffer that are no pointwise rows.
 _OF_BUFFER = frozenset(
     "to _to_dtype float double half bfloat16 long int cpu type type_as dropout alpha_dropout zeros_like "
     "ones_like empty_like full_like rand_like randn_like is_floating_point is_complex is_signed "
-    "element_size zero_ bernoulli "
+    "element_size bernoulli "
     "where masked_fill masked_fill_ div div_ __truediv__ true_divide floor_divide".split()
 )
 # Ops whose operands may lie in different orders.
 _ANYWHERE = frozenset("add sub mul".split())
+_WRITE = frozenset("__iadd__ __isub__ __imul__ __itruediv__ __ifloordiv__ __imod__ __ipow__".split())
 _REDUCE = frozenset("sum mean amax amin max min any all prod var std logsumexp norm".split())
 
 
@@ -52,6 +53,8 @@ def _elementwise(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     like = operands[0]
     if len(args) == 1 and is_pointwise(func.__name__) and not like.is_contiguous():
         raise RuntimeError("NestedTensor must be contiguous to get buffer.")
+    if args and isinstance(args[0], Strided) and _writes(func):
+        check_whole(args[0])
     for other in operands[1:]:
         if other.places.sizes != like.places.sizes:
             raise RuntimeError(f"{name} does not support broadcasting when given a NestedTensor")
@@ -68,6 +71,12 @@ def _elementwise(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     taken = [value._values if isinstance(value, Strided) else value for value in args]
     named = {key: value._values if isinstance(value, Strided) else value for key, value in kwargs.items()}
     return _given_back(func, like, args, func(*taken, **named))
+
+
+def _writes(func: Any) -> bool:
+    """Whether an op writes to its first operand."""
+    name = func.__name__
+    return name.endswith("_") and not name.endswith("__") or name in _WRITE
 
 
 def _given_back(func: Any, like: Strided, args: Any, found: Any) -> Any:
@@ -105,15 +114,6 @@ def _with_dense(func: Any, like: Strided, args: Any, kwargs: dict[str, Any]) -> 
 def _each(func: Any, x: Strided, *args: Any, **kwargs: Any) -> Strided:
     """An op of each component by itself."""
     return of_parts([func(part, *args, **kwargs) for part in x.unbind()], None, x)
-
-
-def _fill(func: Any, input: Strided, value: Any) -> Strided:
-    if isinstance(value, Tensor) and value.ndim:
-        raise RuntimeError(
-            f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
-        )
-    func(input._values, value)
-    return input
 
 
 def _copy(func: Any, input: Strided, src: Any, non_blocking: bool = False) -> Strided:
@@ -301,7 +301,7 @@ def _shape(x: Strided, name: str, shape: Any) -> list[list[int]]:
             f"it is {len(x)}"
         )
     wanted, ndim = list(shape[1:]), x.dim() - 1
-    if wanted.count(-1) > 1:
+    if wanted[ndim:].count(-1) > 1:
         raise RuntimeError("only one dimension can be inferred")
     found = []
     for size in x.places.sizes:
@@ -483,7 +483,6 @@ _RULES: dict[str, Rule] = {
     "copy_": _copy,
     "embedding": _embedding,
     "equal": _same,
-    "fill_": _fill,
     "layer_norm": _layer_norm,
     "linear": _linear,
     "narrow": _narrow,

@@ -173,6 +173,54 @@ class NestedTensor(Tensor):
         """Of all components."""
         return self._values.numel()
 
+    nelement = numel
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all components."""
+        return self.numel() * self.element_size()
+
+    def untyped_storage(self) -> Any:
+        """That of the values."""
+        return self._values.untyped_storage()
+
+    def item(self) -> Any:
+        """The value of a tensor of one element."""
+        if self.numel() != 1:
+            raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
+        return self._values.item()
+
+    def tolist(self) -> Any:
+        """RuntimeError: components differ in size."""
+        raise RuntimeError(f".tolist() is not supported for tensor subclasses, got {type(self).__name__}")
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """RuntimeError: components differ in size."""
+        raise RuntimeError(".numpy() is not supported for tensor subclasses.")
+
+    def __contains__(self, element: Any) -> bool:
+        return element in self._values
+
+    def fill_(self, value: Any) -> NestedTensor:
+        """Write one number everywhere."""
+        return self._written(lambda values: values.fill_(value))
+
+    def zero_(self) -> NestedTensor:
+        """Write zeros everywhere."""
+        return self._written(lambda values: values.zero_())
+
+    def _written(self, write: Callable[[Tensor], Any]) -> NestedTensor:
+        write(self._values)
+        return self
+
+    def resize_(self, *sizes: Any, **options: Any) -> Any:
+        """NotImplementedError."""
+        raise NotImplementedError("resize_() of a nested tensor: make a new one of its components")
+
+    def set_(self, *source: Any, **options: Any) -> Any:
+        """NotImplementedError."""
+        raise NotImplementedError("set_() of a nested tensor: make a new one of its components")
+
     def is_contiguous(self, memory_format: Any = None) -> bool:
         """Whether the values are, and the uneven dim is the first."""
         return self.ragged == 1 and self._values.is_contiguous()
@@ -286,8 +334,56 @@ class NestedTensor(Tensor):
 
     def backward(self, gradient: Any = None, *args: Any, **options: Any) -> None:
         """Backward from the values, with a gradient that is nested alike."""
-        given = gradient._values if isinstance(gradient, NestedTensor) else gradient
-        self._values.backward(given, *args, **options)
+        self._values.backward(self.aligned(gradient), *args, **options)
+
+    @property
+    def parts(self) -> tuple[Tensor, ...]:
+        """What it is made of: the last one is the graph's."""
+        return (self.extent.offsets, self._values)
+
+    def aligned(self, gradient: Any) -> Any:
+        """A gradient of this tensor, as that of its values."""
+        return gradient._values if isinstance(gradient, NestedTensor) else gradient
+
+    def _gradient(self, found: Tensor) -> NestedTensor:
+        return self.like(found)
+
+    def register_hook(self, hook: Callable[[Any], Any]) -> Any:
+        """Call `hook(grad)` with the gradient, nested alike, when it is known; a result replaces it."""
+        whole = self.like(self._values.detach())
+
+        def heard(grad: Any) -> Any:
+            return whole.aligned(hook(None if grad is None else whole.like(grad)))
+
+        return self._values.register_hook(heard)
+
+    def retain_grad(self) -> None:
+        """Keep a non-leaf tensor's gradient."""
+        self._values.retain_grad()
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether a non-leaf tensor keeps its gradient."""
+        return self._values.retains_grad
+
+    def detach_(self) -> NestedTensor:
+        """Cut the values off from their graph, in place."""
+        self._values.detach_()
+        return self
+
+    @property
+    def data(self) -> Any:
+        """The same values, written to behind autograd's back."""
+        return self.like(self._values.data)
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        if not isinstance(value, NestedTensor) or value.layout is not self.layout:
+            raise RuntimeError("the data of a nested tensor has to be a nested tensor of its layout")
+        made = value.like(value._values)
+        self._values.data = made.__dict__.pop("_values")
+        self.__dict__.update(made.__dict__)
+        self._array = made._array
 
     def _is_view(self) -> bool:
         return self._values._is_view()

@@ -479,6 +479,9 @@ def _implicit(t: Tensor) -> Tensor:
 
 
 def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tensor]:
+    # Classes of ours may have another view of a gradient, see `shown`: here it is the graph's again.
+    if t.__class__ is not Tensor and hasattr(t.__class__, "_graph_s_gradient"):
+        t, grad = t.__class__._graph_s_gradient(t, grad)
     if t._grad_node is None:
         raise RuntimeError(
             "element 0 of tensors does not require grad and does not have a grad_fn; nothing "
@@ -544,9 +547,7 @@ def backward(
         )
     outs = [tensors] if tensors.__class__ is Tensor else listed(tensors)
     grads = _listed(grad_tensors, len(outs))
-    if tensors.__class__ is not Tensor and any(
-        [t.__class__ is not Tensor and isinstance(t, Gradient) and t.layout is not strided for t in outs]
-    ):
+    if tensors.__class__ is not Tensor and any(map(_is_of_parts, outs)):
         sparse = import_module("rushlight._engine.autograd.sparsegrads")
         outs, grads = sparse.inner(outs), sparse.aligned(outs, grads)
     keep = create_graph if retain_graph is None else retain_graph
@@ -578,13 +579,18 @@ def _tracked(inputs: Sequence[Tensor]) -> Sequence[Tensor]:
     return inputs
 
 
+def _is_of_parts(t: Any) -> bool:
+    """Whether it is sparse or nested: the graph knows a part of it."""
+    return t.__class__ is not Tensor and isinstance(t, Gradient) and (t.layout is not strided or t.is_nested)
+
+
 def _of_sparse(outs: list[Any], ins: list[Any], grad_outputs: Any, *options: Any) -> tuple[Any, ...]:
-    """grad() of tensors some of which are sparse: that of their values."""
+    """grad() of tensors some of which are sparse or nested: that of their values."""
     sparse = import_module("rushlight._engine.autograd.sparsegrads")
     seeds = sparse.aligned(outs, _listed(grad_outputs, len(outs)))
     found = grad(sparse.inner(outs), sparse.inner(ins), seeds, *options)
     return tuple(
-        t._gradient(g) if t.layout is not strided and g is not None else g
+        t._gradient(g) if _is_of_parts(t) and g is not None else g
         for t, g in zip(ins, found, strict=True)
     )
 
@@ -617,7 +623,7 @@ def grad(
         named = {"grad_outputs": grad_outputs, **dict(zip(_OPTIONS, options, strict=True))}
         answer = service("call of a class with a __torch_function__")
         return cast("tuple[Any, ...]", answer(grad, asked, outputs, inputs, **named))
-    if any(isinstance(t, Gradient) and t.layout is not strided for t in (*outs, *ins)):
+    if any(map(_is_of_parts, (*outs, *ins))):
         options = (retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads)
         return _of_sparse(outs, ins, grad_outputs, *options)
     if is_grads_batched:

@@ -1,4 +1,4 @@
-"""Sparse tensors in a graph: the graph knows their values, which are ordinary tensors."""
+"""Sparse and nested tensors in a graph: the graph knows their values, which are ordinary tensors."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from rushlight._engine.tensors.geometry import lookup_function, sparse_coo, stri
 
 
 def inner(tensors: list[Any]) -> list[Any]:
-    """Sparse tensors by their values."""
-    return [t if t is None or t.layout is strided else t.parts[-1] for t in tensors]
+    """Sparse and nested tensors by their values."""
+    return [t if t is None or (t.layout is strided and not t.is_nested) else t.parts[-1] for t in tensors]
 
 
 def aligned(outputs: list[Any], grads: list[Any]) -> list[Any]:
     """The gradients of outputs; those of sparse ones at their places, in the order of their values."""
-    return [
-        g if o.layout is strided or g is None else _values(o, g) for o, g in zip(outputs, grads, strict=True)
-    ]
+    return [g if g is None else _values(o, g) for o, g in zip(outputs, grads, strict=True)]
 
 
 def _values(output: Any, grad: Any) -> Any:
+    if output.is_nested:
+        return output.aligned(grad)
+    if output.layout is strided:
+        return grad
     same, equal = grad.layout is output.layout, lookup_function("equal")
     if same and all(a is b or equal(a, b) for a, b in zip(grad.parts[:-1], output.parts[:-1], strict=True)):
         return grad.parts[-1]

@@ -238,12 +238,17 @@ class DTensor(Tensor):
         inputs: Any = None,
     ) -> None:
         """The gradient may be a DTensor, which then lies as it is needed."""
+        local, gradient = self._graph_s_gradient(gradient)
+        local.backward(gradient, retain_graph, create_graph, inputs)
+
+    def _graph_s_gradient(self, gradient: Any) -> tuple[Tensor, Any]:
+        """(this rank's part, its gradient): what the graph knows."""
         local = alias(self, self._grad_node, self._output_nr)
         if isinstance(gradient, DTensor):
             gradient = gradient.redistribute(self._mesh, [dual(p) for p in self._placements]).to_local()
         elif gradient is None and self._whole == ():
             gradient = torch.ones_like(local)
-        local.backward(gradient, retain_graph, create_graph, inputs)
+        return local, gradient
 
     def detach(self) -> DTensor:
         """The same parts outside the graph."""
