@@ -137,6 +137,8 @@ class DeviceMesh:
         names = (names,) if isinstance(names, str) else tuple(names)
         if names == self.mesh_dim_names:
             return self
+        if len(set(names)) < len(names):
+            raise RuntimeError(f"Slicing overlapping dim_names {names} is not allowed.")
         root = self._get_root_mesh()
         parts: list[tuple[list[int], Any]] = []  # for each name, dims and the group
         for name in names:
@@ -204,7 +206,7 @@ class DeviceMesh:
         """The mesh of all dims of some parts of one mesh, whose dims have names."""
         root = device_mesh_list[0]._get_root_mesh()
         if any(mesh._get_root_mesh() != root for mesh in device_mesh_list):
-            raise RuntimeError("Cannot concatenate DeviceMeshes derived from different device meshs")
+            return _beside_each_other(device_mesh_list, root.mesh.numpy().reshape(-1))
         parts: list[tuple[list[int], Any]] = []
         names: list[str] = []
         for mesh in device_mesh_list:
@@ -231,6 +233,28 @@ class DeviceMesh:
         if self.mesh_dim_names is not None:
             shape = f"({', '.join(f'{name}={size}' for name, size in zip(self.mesh_dim_names, self.shape))})"
         return f"DeviceMesh({shape}, '{self.device_type}', stride={tuple(self.mesh.stride())})"
+
+
+def _beside_each_other(meshes: list[DeviceMesh], ranks: Any) -> DeviceMesh:
+    """The mesh of all dims of meshes that were made on their own, of the same ranks."""
+    roots = [mesh._get_root_mesh().mesh.numpy().reshape(-1) for mesh in meshes]
+    if any(not np.array_equal(np.sort(found), np.sort(ranks)) for found in roots):
+        raise RuntimeError("Cannot concatenate DeviceMeshes derived from different device meshs")
+    place = {int(rank): number for number, rank in enumerate(ranks)}
+    mine = place[dist.get_rank()]
+    places: Any = np.array(mine)
+    for mesh in meshes:
+        steps = np.vectorize(place.__getitem__)(mesh.mesh.numpy()) - mine
+        places = np.add.outer(places, steps)
+    if len(set(places.flat)) < places.size or not 0 <= places.min() <= places.max() < len(ranks):
+        raise RuntimeError(f"Cannot concatenate overlapping meshes: {meshes}")
+    names = [name for mesh in meshes for name in mesh.mesh_dim_names or ()]
+    return DeviceMesh(
+        meshes[0].device_type,
+        ranks[places],
+        mesh_dim_names=tuple(names) if len(names) == places.ndim else None,
+        _groups=[group for mesh in meshes for group in mesh._groups],
+    )
 
 
 def _rebuilt(device_type: str, ranks: Any, names: Any, groups: list[str]) -> DeviceMesh:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -42,6 +44,12 @@ def _apply_to_tensors(fn: Callable[[Any], Any], container: Any) -> Any:
     if isinstance(container, torch.nn.utils.rnn.PackedSequence):
         _apply_to_tensors(fn, container.data)
         return container
+    if dataclasses.is_dataclass(container) and not isinstance(container, type):
+        named = {field.name: getattr(container, field.name) for field in dataclasses.fields(container)}
+        found = copy.copy(container)
+        for name, value in named.items():
+            object.__setattr__(found, name, _apply_to_tensors(fn, value))
+        return found
     if isinstance(container, dict):
         made = container.copy()
         made.update((key, _apply_to_tensors(fn, value)) for key, value in container.items())
@@ -75,6 +83,8 @@ def _to_kwargs(
     use_side_stream_for_tensor_copies: bool,
 ) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
     """((args,), (kwargs,)) on a device."""
+    if not inputs and not kwargs:
+        return (), ()
     moved = _recursive_to(inputs, target_device, use_side_stream_for_tensor_copies)
     named = _recursive_to(kwargs or {}, target_device, use_side_stream_for_tensor_copies)
     return tuple(moved), tuple(named)

@@ -235,7 +235,9 @@ class Strided(NestedTensor):
         if gradient.places == self.places and gradient._values.numel() == self._values.numel():
             return gradient._values
         if gradient.places.sizes != self.places.sizes:
-            raise RuntimeError("Mismatch in shape: a gradient's components have other sizes than the tensor's")
+            raise RuntimeError(
+                "Mismatch in shape: a gradient's components have other sizes than the tensor's"
+            )
         made = over(torch.zeros_like(self._values), self.places, self.dim())
         for part, given in zip(made.unbind(), gradient.unbind(), strict=True):
             part.copy_(given)

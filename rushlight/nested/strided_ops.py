@@ -76,7 +76,7 @@ def _elementwise(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
 def _writes(func: Any) -> bool:
     """Whether an op writes to its first operand."""
     name = func.__name__
-    return name.endswith("_") and not name.endswith("__") or name in _WRITE
+    return (name.endswith("_") and not name.endswith("__")) or name in _WRITE
 
 
 def _given_back(func: Any, like: Strided, args: Any, found: Any) -> Any:

@@ -232,3 +232,37 @@ def test_gradients_that_are_asked_for_are_dtensors(mesh: Any) -> None:
     assert isinstance(found, DTensor) and found.placements == (Shard(0),)
     (again,) = torch.autograd.grad(found.to_local().sum(), x)
     assert isinstance(again, DTensor) and again.to_local().equal(torch.full((2, 3), 6.0))
+
+
+def test_gradients_that_are_given_lie_as_they_are_needed(mesh: Any) -> None:
+    w = DTensor.from_local(torch.ones(2, 3), mesh, [Shard(0)]).requires_grad_()
+    x = DTensor.from_local(torch.ones(5, 3), mesh, [Replicate()]).requires_grad_()
+    seed = DTensor.from_local(torch.ones(5, 2), mesh, [Shard(1)])
+    torch.autograd.backward([F.linear(x, w)], [seed])
+    assert isinstance(w.grad, DTensor) and w.grad.to_local().equal(torch.full((2, 3), 5.0))
+    (found,) = torch.autograd.grad(F.linear(x, w), w, seed)
+    assert isinstance(found, DTensor) and found.to_local().equal(torch.full((2, 3), 5.0))
+
+
+def test_a_dtype_is_told_by_another_dtensor(mesh: Any) -> None:
+    x = DTensor.from_local(torch.ones(2, 3), mesh, [Shard(0)])
+    found: Any = x.to(x.double())
+    assert isinstance(found, DTensor) and found.dtype is torch.float64 and found.placements == (Shard(0),)
+
+
+def test_meshes_of_one_world_become_one() -> None:
+    dist.init_process_group("fake", rank=2, world_size=4, store=dist.HashStore())
+    try:
+        whole = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+        alone = DeviceMesh("cpu", [[0, 1], [2, 3]], mesh_dim_names=("pp", "tp"))
+        other = DeviceMesh("cpu", [0, 1], mesh_dim_names=("tp",))
+        found = DeviceMesh._concatenate([whole["dp"], alone["tp"]])
+        assert found.mesh.tolist() == [[0, 1], [2, 3]] and found.mesh_dim_names == ("dp", "tp")
+        with pytest.raises(RuntimeError, match="Cannot concatenate overlapping meshes"):
+            DeviceMesh._concatenate([whole["dp"], alone["pp"]])
+        with pytest.raises(RuntimeError, match="derived from different device meshs"):
+            DeviceMesh._concatenate([whole["dp"], other])
+        with pytest.raises(RuntimeError, match="Slicing overlapping dim_names"):
+            whole["tp", "tp"]
+    finally:
+        dist.destroy_process_group()

@@ -25,6 +25,9 @@ def test_the_choice() -> None:
     assert choice(q, q, q, torch.ones(5, 5)) == choice(q, q, q, torch.ones(2, 1, 5, 1)) == 1
     assert choice(q, one, one) == choice(q, q, q, dropout_p=0.5) == choice(q[0], q[0], q[0]) == 0
     assert choice(q, q, q, torch.ones(3, 5, 5)) == choice(q, q, q, torch.ones(5, 5, requires_grad=True)) == 0
+    assert choice(q, q, q, torch.ones(1, 2, 3, 5, 5)) == 0
+    with pytest.raises(IndexError, match="tensor has no dimensions"):
+        choice(q, q, q, torch.ones(()))
     with sdpa_kernel([SDPBackend.MATH]):
         assert choice(q, q, q) == 0
     with sdpa_kernel([SDPBackend.FLASH_ATTENTION]), pytest.raises(RuntimeError, match="No available kernel"):

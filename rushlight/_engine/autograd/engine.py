@@ -590,8 +590,7 @@ def _of_sparse(outs: list[Any], ins: list[Any], grad_outputs: Any, *options: Any
     seeds = sparse.aligned(outs, _listed(grad_outputs, len(outs)))
     found = grad(sparse.inner(outs), sparse.inner(ins), seeds, *options)
     return tuple(
-        t._gradient(g) if _is_of_parts(t) and g is not None else g
-        for t, g in zip(ins, found, strict=True)
+        t._gradient(g) if _is_of_parts(t) and g is not None else g for t, g in zip(ins, found, strict=True)
     )
 
 

@@ -204,7 +204,7 @@ class DTensor(Tensor):
 
     def _converted(self, method: str, args: Any, kwargs: Any) -> DTensor:
         local = alias(self, self._grad_node, self._output_nr)
-        found = getattr(local, method)(*args, **kwargs)
+        found = getattr(local, method)(*tree_map(_part, args), **tree_map(_part, kwargs))
         return self if found is local else make(found, self._mesh, self._placements, self._whole)
 
     def to(self, *args: Any, **kwargs: Any) -> DTensor:

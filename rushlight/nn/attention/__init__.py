@@ -154,5 +154,6 @@ def _flash_takes(operands: tuple[torch.Tensor, ...], mask: torch.Tensor | None, 
 
 def _mask_fits(mask: torch.Tensor, sizes: tuple[int, ...]) -> bool:
     """Whether a mask without gradient is of (rows, columns) or of four dims, each whole or 1."""
-    fits = all(n in (1, size) for n, size in zip(mask.shape, sizes[-mask.dim() :], strict=True))
-    return mask.dim() in (2, 4) and fits and not mask.requires_grad
+    if mask.size(-2) not in (1, sizes[2]) or mask.dim() not in (2, 4) or mask.requires_grad:
+        return False
+    return all(n in (1, size) for n, size in zip(mask.shape, sizes[-mask.dim() :], strict=True))
