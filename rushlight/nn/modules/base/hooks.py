@@ -115,9 +115,12 @@ class _WrappedHook:
         _WrappedHook.__init__(self, state["hook"], module)
 
 
+_LOADED, _STATE = sys.modules, f"{package()}.jit.state"
+
+
 def _traced() -> bool:
     """Whether torch.jit.trace records this."""
-    state: Any = sys.modules.get(f"{package()}.jit.state")
+    state: Any = _LOADED.get(_STATE)
     return state is not None and state.tracing() is not None
 
 
