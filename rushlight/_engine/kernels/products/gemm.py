@@ -164,6 +164,13 @@ def _plan(
     return made.plan(rows, (1, 0) if turned else (0, 1))
 
 
+def _moved(stage: team.CallStage, by: int) -> team.CallStage:
+    """A stage that reads its first operand so many bytes further on."""
+    jobs = stage.jobs.copy()
+    jobs[:, 0] += by
+    return stage._replace(jobs=jobs)
+
+
 class _Writer:
     """Writes the jobs of a product down."""
 
@@ -191,14 +198,20 @@ class _Writer:
         """All of it. order: the numbers of the left and the right operand."""
         whole, begins = self.depth, self.starts
         each = _PART if whole * self.kind.deep > DEEP else whole
+        ways = [side.along * self.kind.deep for side in (self.left, self.right)]
+        to_next = {operand: each * way for operand, way in zip(order, ways, strict=True)}
         stages, left, right, work = list[team.CallStage](), 0, 0, 0
+        own, sizes = list[team.CallStage](), [0, 0, 0]
         for begin in range(0, whole, each):
-            self.depth = min(each, whole - begin)
-            a, b = (begin * side.along * self.kind.deep for side in (self.left, self.right))
-            self.starts = [[first + a, second + b, to] for first, second, to in begins]
-            found = self._stages(rows, order, begin > 0)
-            stages += found[0]
-            left, right, work = max(left, found[1]), max(right, found[2]), work + found[3]
+            if each < begin <= whole - each:  # as the part before, but for where it is read
+                own = [_moved(stage, to_next.get(stage.operands[0], 0)) for stage in own]
+            else:
+                self.depth = min(each, whole - begin)
+                a, b = (begin * way for way in ways)
+                self.starts = [[first + a, second + b, to] for first, second, to in begins]
+                own, *sizes = self._stages(rows, order, begin > 0)
+            stages += own
+            left, right, work = max(left, sizes[0]), max(right, sizes[1]), work + sizes[2]
         large = work * self.kind.deep >= PARALLEL
         return PreparedProduct(team.Call(*stages), left, right, self.kind.sums, large)
 
