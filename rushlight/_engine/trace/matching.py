@@ -64,6 +64,13 @@ class _Untraceable(Exception):
     """An argument that nothing is known of."""
 
 
+def _alike(a: Array, b: Array) -> bool:
+    """Whether two arrays are the same memory, seen in the same way."""
+    return b is a or (
+        b.shape == a.shape and b.strides == a.strides and b.dtype == a.dtype and pointer(a) == pointer(b)
+    )
+
+
 class Region(Learning, Writes, Updates, Shells):
     """A pass through a trace, one after the other: an interpreter in the dispatcher of this thread."""
 
@@ -298,8 +305,10 @@ class Region(Learning, Writes, Updates, Shells):
         a = t._array
         place: int = self.count
         self.count, self.newest = place + 1, self.number
-        share = None
+        share = same = None
         if s is not None and (s.exposed or s.foreign):
+            # Of no share, as it may hold something else at each use; but an op's operands may be the same.
+            same = next((p for p, b in self.real.items() if _alike(b, a)), None)
             self.real[place] = a
             low, high = np.lib.array_utils.byte_bounds(a)
             flat = np.empty(max(high - low, 1), np.uint8)
@@ -308,7 +317,7 @@ class Region(Learning, Writes, Updates, Shells):
             a = own
         else:
             of_memory = id(root(a))
-            share = self.twin(a, of_memory)
+            share = same = self.twin(a, of_memory)
             self.roots.setdefault(of_memory, []).append(place)
         self.arrays[place] = a
         ref = weakref.ref(t)
@@ -316,7 +325,7 @@ class Region(Learning, Writes, Updates, Shells):
         if place not in self.real:  # else what it holds may be other at its next use
             self.places[id(t)] = place, ref
         self.entered.append((place, of, a.shape, a.strides, share))
-        parts.append((of, a.shape, a.strides, share, t._grad_node is None, place in self.real))
+        parts.append((of, a.shape, a.strides, same, t._grad_node is None, place in self.real))
         return place
 
     def mine(self) -> bool:
@@ -347,16 +356,7 @@ class Region(Learning, Writes, Updates, Shells):
     def twin(self, a: Array, of_memory: int) -> int | None:
         """The place of what has come in and is the same memory, seen in the same way."""
         others = self.met().get(of_memory)
-        for p in others or ():
-            b = self.arrays[p]
-            if b is a or (
-                b.shape == a.shape
-                and b.strides == a.strides
-                and b.dtype == a.dtype
-                and pointer(a) == pointer(b)
-            ):
-                return p
-        return None
+        return next((p for p in others or () if _alike(self.arrays[p], a)), None)
 
     def place_of(self, t: Any) -> int | None:
         """The place of a tensor that was met in this segment."""

@@ -277,3 +277,12 @@ def test_what_is_written_to_through_a_view_may_be_seen_by_what_comes_in_later():
         before, seen = choice.call(trace, run, (a, args[1], later), {})
         assert same(before, doubled), number
         assert same(seen, later), number
+
+
+def test_memory_that_others_may_write_to_comes_in_twice_or_as_two():
+    trace = matching.Trace()
+    for number in range(12):
+        a, b = torch.rand(4), torch.rand(4)
+        a.numpy(), b.numpy()
+        b = a if number < 6 else b
+        assert same(choice.call(trace, torch.add, (a, b), {}), a + b), number
