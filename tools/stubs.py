@@ -80,10 +80,11 @@ def top() -> str:
     for made in (legacy, typed):
         for name in sorted(vars(made)):
             if name.endswith(("Tensor", "Storage")) and name not in told and name[0].isupper():
+                home = "rushlight._engine.tensors.storages.typed"
                 base = (
                     "Tensor"
                     if made is legacy
-                    else scope.name("rushlight._engine.tensors.storages.typed", "TypedStorage")
+                    else f"{scope.name(home, 'TypedStorage')}, metaclass={scope.name(home, '_OfDtype')}"
                 )
                 body.append(f"class {name}({base}): ...")
                 told.add(name)

@@ -256,7 +256,11 @@ class CustomOpDef:
     def _declare(self, signature: Signature) -> None:
         self._signature = signature
         space, own = self._name.split("::")
-        vars(NAMESPACES.setdefault(space, _Namespace(space))).setdefault(own, self)
+        if space not in NAMESPACES:
+            NAMESPACES[space] = _Namespace(space)
+            # Where the namespace was imported before it had ops, only a stand-in was there.
+            vars(torch.ops).pop(space, None)
+        vars(NAMESPACES[space]).setdefault(own, self)
 
     def register_fake(self, fn: Any = None, /) -> Any:
         """fn(*args) runs instead where an argument is a tensor on the meta device; a decorator without fn."""

@@ -62,6 +62,12 @@ class _Empty:
 class _Ops(ModuleType):
     """This module: `del torch.ops.NAME` forgets what is remembered of a namespace, not its ops."""
 
+    def __setattr__(self, name: str, value: object) -> None:
+        if (
+            name not in NAMESPACES
+        ):  # an import of the stand-in of a namespace that has ops by now says nothing
+            super().__setattr__(name, value)
+
     def __delattr__(self, name: str) -> None:
         if name in vars(self):
             super().__delattr__(name)

@@ -20,7 +20,11 @@ ROWS = torch.arange(24.0).reshape(3, 8) / 10
 SEQUENCE = torch.arange(48.0).reshape(2, 3, 8) / 10
 CASES: list[tuple[Any, str, tuple[Any, ...]]] = [
     (nn.Linear(8, 2), "weight bias", (ROWS,)),
-    (nn.SyncBatchNorm(8), f"{_NORM} process_group _check_input_dim", (ROWS,)),
+    (
+        nn.SyncBatchNorm(8),
+        f"{_NORM} process_group _check_input_dim _check_non_zero_input_channels",
+        (ROWS,),
+    ),
     (nn.RNN(8, 2), _RNN, (SEQUENCE,)),
     (nn.GRU(8, 2, bidirectional=True), _RNN, (SEQUENCE,)),
     (nn.LSTM(8, 3, proj_size=2), f"{_RNN} get_expected_cell_size", (SEQUENCE,)),

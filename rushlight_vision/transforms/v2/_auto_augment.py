@@ -306,6 +306,10 @@ class AugMix(_AutoAugmentBase):
         self.severity, self.mixture_width, self.chain_depth = severity, mixture_width, chain_depth
         self.alpha, self.all_ops = alpha, all_ops
 
+    def _drawn_place(self) -> int:
+        """Which of the magnitudes."""
+        return int(torch.randint(self.severity, ()))
+
     def _sample_dirichlet(self, params: Tensor) -> Tensor:
         found: Tensor = torch._sample_dirichlet(params)
         return found
@@ -330,8 +334,7 @@ class AugMix(_AutoAugmentBase):
                 depth = int(torch.randint(low=1, high=4, size=(1,)).item())
             for _ in range(depth):
                 name, how = self._get_random_item(space)
-                place = lambda: int(torch.randint(self.severity, ()))  # noqa: E731
-                changed = self._operated(changed, name, how, self._PARAMETER_MAX, place)
+                changed = self._operated(changed, name, how, self._PARAMETER_MAX, self._drawn_place)
             mix.add_(weights[:, i].reshape([count, *ones]) * changed)
         mix = mix.reshape(image.shape).to(dtype=image.dtype)
         if isinstance(given, (tv_tensors.Image, tv_tensors.Video)):

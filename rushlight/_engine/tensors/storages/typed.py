@@ -23,12 +23,12 @@ class _OfDtype(type):
     """The class of torch.FloatStorage, torch.cuda.FloatStorage, ...: the storages of a dtype on a device."""
 
     dtype: dt.dtype
-    where: str
+    _where: str
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         """A TypedStorage of this dtype there."""
         if "wrap_storage" not in kwargs:
-            kwargs.setdefault("device", cls.where)
+            kwargs.setdefault("device", cls._where)
         return TypedStorage(*args, dtype=cls.dtype, **kwargs)
 
     def __instancecheck__(cls, instance: object) -> bool:
@@ -36,7 +36,7 @@ class _OfDtype(type):
         return (
             isinstance(instance, TypedStorage)
             and instance.dtype is cls.dtype
-            and instance.device.type == cls.where
+            and instance.device.type == cls._where
         )
 
 
@@ -298,7 +298,7 @@ BY_DTYPE: dict[dt.dtype, type[TypedStorage]] = {}
 
 
 def _class_of(of: dt.dtype, where: str, home: str) -> Any:
-    facts = {"dtype": of, "where": where, "__module__": home, "__doc__": f"A storage of {of!r} elements."}
+    facts = {"dtype": of, "_where": where, "__module__": home, "__doc__": f"A storage of {of!r} elements."}
     return _OfDtype(f"{of.legacy}Storage", (TypedStorage,), facts)
 
 
