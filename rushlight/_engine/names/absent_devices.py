@@ -9,15 +9,21 @@ from __future__ import annotations
 import builtins
 import os
 from collections import OrderedDict
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from rushlight._engine.lazy import package as _package
 
 with open(os.path.join(os.path.dirname(__file__), "absent_devices.tsv"), encoding="utf-8") as _file:
     _LINES = [line.rstrip("\n").split("\t") for line in _file]
-_TYPES = {**vars(builtins), "None": type(None), "OrderedDict": OrderedDict, "nullcontext": nullcontext}
+_TYPES: dict[str, Any] = {
+    **vars(builtins),
+    "None": type(None),
+    "OrderedDict": OrderedDict,
+    "nullcontext": nullcontext,
+    "contextmanager": contextmanager,
+}
 
 
 class OutOfMemoryError(RuntimeError):
@@ -32,15 +38,24 @@ class AcceleratorError(RuntimeError):
     __module__ = "torch"
 
 
-def _function(module: str, name: str, kind: type, words: str) -> Callable[..., Any]:
+def _function(module: str, name: str, kind: Any, words: str) -> Callable[..., Any]:
+    told = (
+        f"{words.rstrip('.')}: torch.{module}.{name} needs a device that is not there. Rushlight computes on "
+        f"the CPU; ask torch.{module.partition('.')[0]}.is_available() first"
+    )
+
+    @contextmanager
+    def entered(*args: Any, **kwargs: Any) -> Iterator[None]:
+        raise AssertionError(told)
+        yield
+
     def run(*args: Any, **kwargs: Any) -> Any:
         """As PyTorch's without such a device."""
+        if kind is contextmanager:  # what refuses when its block is entered
+            return entered(*args, **kwargs)
         if not words:
             return kind()
-        raise kind(
-            f"{words.rstrip('.')}: torch.{module}.{name} needs a device that is not there. Rushlight "
-            f"computes on the CPU; ask torch.{module.partition('.')[0]}.is_available() first"
-        )
+        raise kind(told)
 
     run.__name__ = run.__qualname__ = name
     run.__module__ = f"{_package()}.{module}"

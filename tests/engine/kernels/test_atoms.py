@@ -4,6 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import rushlight as torch
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.derive.exactness import EXACT, NUMPY_ALONE
 from rushlight._engine.derive.reference import evaluate
@@ -417,3 +418,10 @@ def test_exact_conversions_have_numpys_bits(source):
 def test_which_atoms_numpy_computes_alone():
     assert set(ATOMS) - set(EMITTERS) - EXACT == NUMPY_ALONE
     assert not {"exp", "pow", "fma", "tanh", "reduce", "at", "fetch"} & EXACT
+
+
+def test_lgamma_of_one_is_no_negative_zero() -> None:
+    """Short and long, dense and strided."""
+    for x in (torch.ones(3), torch.ones(100), torch.ones(20, 2)[:, 0], torch.full((9,), 2.0)):
+        found = torch.lgamma(x)
+        assert not found.any() and not torch.signbit(found).any()

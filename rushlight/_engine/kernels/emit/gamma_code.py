@@ -30,7 +30,7 @@ def lgamma_positive(x: Lane) -> Lane:
     inverse = 1 / high
     series = inverse * polynomial(inverse * inverse, _STIRLING)
     far = (high - 0.5).fma(log(high), _HALF_LOG_TWO_PI - high) + (series - log(product))
-    near = (x - 1) * (x - 2) * polynomial(x - 1.5, LGAMMA_NEAR)
+    near = (x - 1) * (x - 2) * polynomial(x - 1.5, LGAMMA_NEAR) + 0.0  # at 1 it would be -0
     return ((x > 0.5) & (x < 2.5)).where(near, far)
 
 
