@@ -1,14 +1,17 @@
 """The layer checker: a folder of the engine imports only itself and folders above it, in small circles.
 
 python tools/layers.py        prints every import that points the wrong way, every circle of more than
-                              twelve files, and every import inside a function, or for annotations alone,
-                              that does not say why it stands there; exit 1 if any
+                              twelve files, every import of a package that an installation does not bring,
+                              and every import inside a function, or for annotations alone, that does not
+                              say why it stands there; exit 1 if any
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
+import tomllib
 from pathlib import Path
 
 PACKAGE = "rushlight"
@@ -81,6 +84,31 @@ def violations(root: Path) -> list[str]:
             allowed = target in FOLDERS and FOLDERS.index(target) <= FOLDERS.index(folder)
             if not allowed and (relative.as_posix(), target) not in EXCEPTIONS:
                 found.append(f"{PACKAGE}/{ENGINE}/{relative}:{line}: {folder}/ imports {name} ({target})")
+    return found
+
+
+# Files that are about another package, which they import at their top; what loads them sees that it is there.
+ABOUT_ANOTHER = {
+    "rushlight/onnx/model.py": "onnx",
+    "rushlight/onnx/builder.py": "onnx",
+    "rushlight/distributed/checkpoint/_fsspec_filesystem.py": "fsspec",
+    "rushlight/as_torch/functorch/__init__.py": "torch functorch",
+    "rushlight/as_torch/torchvision/__init__.py": "torch torchvision",
+}
+
+
+def undeclared(root: Path) -> list[str]:
+    """Imports, at the top of files, of packages that `dependencies` in pyproject.toml does not name."""
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    brought = {re.split(r"[^\w-]", name)[0] for name in project["dependencies"]}
+    brought |= {*sys.stdlib_module_names, PACKAGE, "rushlight_vision"}
+    found = []
+    for package in (PACKAGE, "rushlight_vision"):
+        for path in sorted((root / package).rglob("*.py")):
+            asked = {name.split(".")[0] for name in at_the_top(ast.parse(path.read_text(encoding="utf-8")))}
+            name = path.relative_to(root).as_posix()
+            for missing in sorted(asked - brought - {*ABOUT_ANOTHER.get(name, "").split()}):
+                found.append(f"{name}: imports {missing}, which an installation does not bring")
     return found
 
 
@@ -176,7 +204,7 @@ def _is_explained(lines: list[str], index: int) -> bool:
 def main() -> int:
     """Print the violations; the exit status says whether there are any."""
     root = Path(__file__).resolve().parent.parent
-    found = violations(root) + unexplained(root)
+    found = violations(root) + undeclared(root) + unexplained(root)
     for circle in circles(graph(root)):
         if len(circle) > LARGEST_CIRCLE:
             found.append(f"a circle of {len(circle)} files: {', '.join(circle)}")

@@ -10,10 +10,8 @@ from importlib import import_module
 from itertools import chain
 from typing import Any
 
-from typing_extensions import deprecated
-
 from rushlight._engine.autograd.grad_mode import LOCAL, enable_grad
-from rushlight._engine.core.callers import warn
+from rushlight._engine.core.callers import deprecated, warn
 from rushlight._engine.core.dtype import float32
 from rushlight._engine.core.profiling_ranges import spanned
 from rushlight._engine.core.recording import TAPE, escape, region, settle
@@ -153,7 +151,7 @@ class Optimizer:
             )
             self._warned_capturable_if_run_uncaptured = True
 
-    @deprecated("Use _accelerator_graph_capture_health_check instead", category=FutureWarning)
+    @deprecated("Use _accelerator_graph_capture_health_check instead")
     def _cuda_graph_capture_health_check(self) -> None:
         """_accelerator_graph_capture_health_check() by its older name."""
         self._accelerator_graph_capture_health_check()

@@ -44,6 +44,18 @@ def test_what_is_for_annotations_alone_is_in_no_circle():
     assert layers.at_the_top(ast.parse(text + "def f():\n    import w\n")) == {"x", "z"}
 
 
+def test_layers_finds_an_import_that_an_installation_does_not_bring(tmp_path):
+    (tmp_path / "rushlight").mkdir()
+    (tmp_path / "pyproject.toml").write_text('[project]\ndependencies = ["numpy>=2.1"]\n')
+    (tmp_path / "rushlight" / "x.py").write_text(
+        "import os\nimport numpy as np\nfrom typing_extensions import y\n"
+    )
+    assert layers.undeclared(tmp_path) == [
+        "rushlight/x.py: imports typing_extensions, which an installation does not bring"
+    ]
+    assert layers.undeclared(ROOT) == []
+
+
 def test_layers_finds_a_late_import_that_does_not_say_why(tmp_path):
     folder = tmp_path / "rushlight"
     folder.mkdir()

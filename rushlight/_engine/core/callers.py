@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import ParamSpec, TypeVar
 
 from rushlight._engine.core.recording import TAPE
 
+P = ParamSpec("P")
+R = TypeVar("R")
 _ROOT = os.path.abspath(__file__).rpartition(os.path.join("rushlight", "_engine"))[0]
 # Files of ours: the packages, and what they write and compile (dispatch/generated_code.py).
 OURS = (_ROOT + "rushlight" + os.sep, _ROOT + "rushlight_vision" + os.sep, "<rushlight ")
@@ -72,6 +76,26 @@ def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
         names.get("__name__", "<string>"),
         registry,
     )
+
+
+def deprecated(
+    message: str, category: type[Warning] = FutureWarning
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """A decorator of functions: each call warns, about the user's line.
+
+    `__deprecated__` is the message, as of functions that typing_extensions' decorator of this name made.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(function)
+        def warned(*args: P.args, **kwargs: P.kwargs) -> R:
+            warn(message, category)
+            return function(*args, **kwargs)
+
+        function.__deprecated__ = warned.__deprecated__ = message  # type: ignore[attr-defined]
+        return warned
+
+    return decorate
 
 
 def asked_by_hasattr() -> bool:

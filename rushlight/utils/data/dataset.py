@@ -8,10 +8,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from typing_extensions import deprecated
-
 import rushlight as torch
-from rushlight._engine.core.callers import warn
+from rushlight._engine.core.callers import deprecated, warn
 
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
@@ -129,7 +127,7 @@ class ConcatDataset(Dataset[T_co]):
         return self.datasets[place][idx - before]
 
     @property
-    @deprecated("`cummulative_sizes` attribute is renamed to `cumulative_sizes`", category=FutureWarning)
+    @deprecated("`cummulative_sizes` attribute is renamed to `cumulative_sizes`")
     def cummulative_sizes(self) -> list[int]:
         """cumulative_sizes by its older name."""
         return self.cumulative_sizes

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from typing_extensions import deprecated
+from rushlight._engine.core.callers import deprecated
 
 __all__ = [
     "ConsoleMetricHandler",
@@ -101,9 +101,7 @@ def put_metric(metric_name: str, metric_value: int, metric_group: str = "torchel
     getStream(metric_group).add_value(metric_name, metric_value)
 
 
-@deprecated(
-    "Deprecated, use `put_metric(metric_group)(metric_name, metric_value)` instead", category=FutureWarning
-)
+@deprecated("Deprecated, use `put_metric(metric_group)(metric_name, metric_value)` instead")
 def publish_metric(metric_group: str, metric_name: str, metric_value: int) -> None:
     """The older put_metric."""
     put_metric(metric_name, metric_value, metric_group)
@@ -155,7 +153,7 @@ def prof(fn: Function | None = None, group: str = "torchelastic") -> Any:
     return _timed(fn, _get_metric_name(fn), group)
 
 
-@deprecated("Deprecated, use `@prof` instead", category=FutureWarning)
+@deprecated("Deprecated, use `@prof` instead")
 def profile(group: str | None = None) -> Callable[[Function], Function]:
     """The older prof: a decorator whose names are the functions' alone."""
 
