@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rushlight._engine.ops.expressions import m
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.optim.elementwise import Elementwise, collects
+from rushlight.optim.elementwise import Elementwise, collector
 from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, mean_of_squares, plus, stored, symbols
 
@@ -47,22 +45,4 @@ class Adadelta(Elementwise, formula=formula):
             raise ValueError(f"Invalid rho value: {rho}")
         self._start(params, locals(), "lr rho eps weight_decay maximize capturable foreach differentiable")
 
-    @collects("square_avg", "acc_delta", "step")
-    def _init_group(
-        self,
-        group: dict[str, Any],
-        params_with_grad: list[Tensor],
-        grads: list[Tensor],
-        square_avgs: list[Tensor],
-        acc_deltas: list[Tensor],
-        state_steps: list[Tensor],
-    ) -> bool:
-        """Append what a step of this group is about; whether any parameter is complex."""
-        return self._collect(
-            group,
-            params_with_grad,
-            grads,
-            square_avg=square_avgs,
-            acc_delta=acc_deltas,
-            step=state_steps,
-        )
+    _init_group = collector(square_avgs="square_avg", acc_deltas="acc_delta", state_steps="step")

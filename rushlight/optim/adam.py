@@ -9,7 +9,7 @@ from rushlight._engine.lazy import package
 from rushlight._engine.ops.expressions import Expr, m
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.optim.checks import check_lr, check_tensor_betas
-from rushlight.optim.elementwise import Elementwise, StepBucket, collects, number
+from rushlight.optim.elementwise import Elementwise, StepBucket, collector, number
 from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, lerp, mean_of_squares, stored, symbols
 
@@ -70,27 +70,9 @@ class Adam(Elementwise, formula=formula):
             "differentiable fused decoupled_weight_decay",
         )
 
-    @collects("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "step")
-    def _init_group(
-        self,
-        group: dict[str, Any],
-        params_with_grad: list[Tensor],
-        grads: list[Tensor],
-        exp_avgs: list[Tensor],
-        exp_avg_sqs: list[Tensor],
-        max_exp_avg_sqs: list[Tensor],
-        state_steps: list[Tensor],
-    ) -> bool:
-        """Append what a step of this group is about; whether any parameter is complex."""
-        return self._collect(
-            group,
-            params_with_grad,
-            grads,
-            exp_avg=exp_avgs,
-            exp_avg_sq=exp_avg_sqs,
-            max_exp_avg_sq=max_exp_avg_sqs,
-            step=state_steps,
-        )
+    _init_group = collector(
+        exp_avgs="exp_avg", exp_avg_sqs="exp_avg_sq", max_exp_avg_sqs="max_exp_avg_sq", state_steps="step"
+    )
 
     def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: StepBucket) -> dict[str, Any]:
         beta1, beta2 = group["betas"]

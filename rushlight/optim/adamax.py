@@ -6,7 +6,7 @@ from typing import Any
 
 from rushlight._engine.ops.expressions import m
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.optim.elementwise import Elementwise, StepBucket, collects
+from rushlight.optim.elementwise import Elementwise, StepBucket, collector
 from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, lerp, stored, symbols
 
@@ -42,25 +42,7 @@ class Adamax(Elementwise, formula=formula):
     ) -> None:
         self._start(params, locals(), "lr betas eps weight_decay foreach maximize differentiable capturable")
 
-    @collects("exp_avg", "exp_inf", "step")
-    def _init_group(
-        self,
-        group: dict[str, Any],
-        params_with_grad: list[Tensor],
-        grads: list[Tensor],
-        exp_avgs: list[Tensor],
-        exp_infs: list[Tensor],
-        state_steps: list[Tensor],
-    ) -> bool:
-        """Append what a step of this group is about; whether any parameter is complex."""
-        return self._collect(
-            group,
-            params_with_grad,
-            grads,
-            exp_avg=exp_avgs,
-            exp_inf=exp_infs,
-            step=state_steps,
-        )
+    _init_group = collector(exp_avgs="exp_avg", exp_infs="exp_inf", state_steps="step")
 
     def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: StepBucket) -> dict[str, Any]:
         beta1, beta2 = group["betas"]

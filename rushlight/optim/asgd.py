@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.optim.elementwise import Elementwise, StepBucket, collects, number, scalar
+from rushlight.optim.elementwise import Elementwise, StepBucket, collector, number, scalar
 from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, plus, stored, symbols
 
@@ -46,27 +46,7 @@ class ASGD(Elementwise, formula=formula):
             params, locals(), "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable"
         )
 
-    @collects("mu", "ax", "eta", "step")
-    def _init_group(
-        self,
-        group: dict[str, Any],
-        params_with_grad: list[Tensor],
-        grads: list[Tensor],
-        mus: list[Tensor],
-        axs: list[Tensor],
-        etas: list[Tensor],
-        state_steps: list[Tensor],
-    ) -> bool:
-        """Append what a step of this group is about; whether any parameter is complex."""
-        return self._collect(
-            group,
-            params_with_grad,
-            grads,
-            mu=mus,
-            ax=axs,
-            eta=etas,
-            step=state_steps,
-        )
+    _init_group = collector(mus="mu", axs="ax", etas="eta", state_steps="step")
 
     def _run(self, group: dict[str, Any], plan: StepBucket) -> None:
         super()._run(group, plan)

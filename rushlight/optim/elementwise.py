@@ -42,6 +42,28 @@ def collects(*names: str) -> Callable[[_Function], _Function]:
     return mark
 
 
+def collector(**lists: str) -> Callable[..., bool]:
+    """An _init_group(group, params_with_grad, grads, LIST, ...): LIST="state" says whose each list is."""
+
+    def _init_group(
+        self: Any,
+        group: dict[str, Any],
+        params_with_grad: list[Tensor],
+        grads: list[Tensor],
+        *held: list[Any],
+        **named: list[Any],
+    ) -> bool:
+        """Append what a step of this group is about; whether any parameter is complex."""
+        given = {**dict(zip(lists, held)), **named}
+        if given.keys() != lists.keys() or len(held) + len(named) != len(lists):
+            raise TypeError(f"_init_group() takes group, params_with_grad, grads, {', '.join(lists)}")
+        states = {lists[name]: kept for name, kept in given.items()}
+        found: bool = self._collect(group, params_with_grad, grads, **states)
+        return found
+
+    return collects(*lists.values())(_init_group)
+
+
 class GroupKey(NamedTuple):
     """What the plans of a parameter group hold for: while it is equal, no option has changed what is done."""
 

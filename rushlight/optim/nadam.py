@@ -6,7 +6,7 @@ from typing import Any
 
 from rushlight._engine.ops.expressions import m
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.optim.elementwise import Elementwise, StepBucket, collects
+from rushlight.optim.elementwise import Elementwise, StepBucket, collector
 from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, lerp, mean_of_squares, stored, symbols
 
@@ -55,27 +55,9 @@ class NAdam(Elementwise, formula=formula):
             "maximize foreach capturable differentiable",
         )
 
-    @collects("exp_avg", "exp_avg_sq", "mu_product", "step")
-    def _init_group(
-        self,
-        group: dict[str, Any],
-        params_with_grad: list[Tensor],
-        grads: list[Tensor],
-        exp_avgs: list[Tensor],
-        exp_avg_sqs: list[Tensor],
-        mu_products: list[Tensor],
-        state_steps: list[Tensor],
-    ) -> bool:
-        """Append what a step of this group is about; whether any parameter is complex."""
-        return self._collect(
-            group,
-            params_with_grad,
-            grads,
-            exp_avg=exp_avgs,
-            exp_avg_sq=exp_avg_sqs,
-            mu_product=mu_products,
-            step=state_steps,
-        )
+    _init_group = collector(
+        exp_avgs="exp_avg", exp_avg_sqs="exp_avg_sq", mu_products="mu_product", state_steps="step"
+    )
 
     def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: StepBucket) -> dict[str, Any]:
         beta1, beta2 = group["betas"]

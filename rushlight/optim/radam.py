@@ -7,7 +7,7 @@ from typing import Any
 
 from rushlight._engine.ops.expressions import m
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.optim.elementwise import Elementwise, StepBucket, collects
+from rushlight.optim.elementwise import Elementwise, StepBucket, collector
 from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, lerp, mean_of_squares, stored, symbols
 
@@ -55,25 +55,7 @@ class RAdam(Elementwise, formula=formula):
             "lr betas eps weight_decay maximize foreach capturable decoupled_weight_decay differentiable",
         )
 
-    @collects("exp_avg", "exp_avg_sq", "step")
-    def _init_group(
-        self,
-        group: dict[str, Any],
-        params_with_grad: list[Tensor],
-        grads: list[Tensor],
-        exp_avgs: list[Tensor],
-        exp_avg_sqs: list[Tensor],
-        state_steps: list[Tensor],
-    ) -> bool:
-        """Append what a step of this group is about; whether any parameter is complex."""
-        return self._collect(
-            group,
-            params_with_grad,
-            grads,
-            exp_avg=exp_avgs,
-            exp_avg_sq=exp_avg_sqs,
-            step=state_steps,
-        )
+    _init_group = collector(exp_avgs="exp_avg", exp_avg_sqs="exp_avg_sq", state_steps="step")
 
     def _options(self, group: dict[str, Any], plan: StepBucket) -> tuple[Any, ...]:
         return *plan.switches, _length(group["betas"][1], plan.step) > 5.0

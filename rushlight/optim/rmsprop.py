@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rushlight._engine.ops.expressions import m
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.optim.elementwise import Elementwise, collects
+from rushlight.optim.elementwise import Elementwise, collector
 from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, lerp, mean_of_squares, plus, stored, symbols
 
@@ -58,24 +56,9 @@ class RMSprop(Elementwise, formula=formula):
             "lr momentum alpha eps centered weight_decay capturable foreach maximize differentiable",
         )
 
-    @collects("square_avg", "momentum_buffer", "grad_avg", "step")
-    def _init_group(
-        self,
-        group: dict[str, Any],
-        params_with_grad: list[Tensor],
-        grads: list[Tensor],
-        square_avgs: list[Tensor],
-        momentum_buffer_list: list[Tensor],
-        grad_avgs: list[Tensor],
-        state_steps: list[Tensor],
-    ) -> bool:
-        """Append what a step of this group is about; whether any parameter is complex."""
-        return self._collect(
-            group,
-            params_with_grad,
-            grads,
-            square_avg=square_avgs,
-            momentum_buffer=momentum_buffer_list,
-            grad_avg=grad_avgs,
-            step=state_steps,
-        )
+    _init_group = collector(
+        square_avgs="square_avg",
+        momentum_buffer_list="momentum_buffer",
+        grad_avgs="grad_avg",
+        state_steps="step",
+    )
