@@ -97,7 +97,7 @@ def _apart(x: Tensor, size: list[int], shift: list[int]) -> Tensor:
     height, width = x.shape[1], x.shape[2]
     rows, columns = _bands(height, size[0], shift[0], x), _bands(width, size[1], shift[1], x)
     region = _windows((rows[:, None] * 3 + columns)[None, :, :, None], size)[0, :, :, 0]
-    return ((region[:, None, :] != region[:, :, None]) * -100.0).to(x)
+    return (region[:, None, :] != region[:, :, None]) * -100.0
 
 
 @wrap
@@ -171,7 +171,7 @@ class ShiftedWindowAttention(nn.Module):
         self.attention_dropout, self.dropout = attention_dropout, dropout
         self.qkv = nn.Linear(dim, dim * 3, bias=qkv_bias)
         self.proj = nn.Linear(dim, dim, bias=proj_bias)
-        self.register_parameter("logit_scale", None)
+        self.register_parameter("logit_scale", None)  # of attention by cosines
         self.define_relative_position_bias_table()
         self.define_relative_position_index()
 
@@ -196,7 +196,8 @@ class ShiftedWindowAttention(nn.Module):
             self.relative_position_bias_table, self.relative_position_index, self.window_size
         )
 
-    def _attend(self, x: Tensor, cosines: bool) -> Tensor:
+    def forward(self, x: Tensor) -> Tensor:
+        """x: (N, H, W, dim)."""
         bias = self.get_relative_position_bias()
         return shifted_window_attention(
             x,
@@ -210,13 +211,9 @@ class ShiftedWindowAttention(nn.Module):
             self.dropout,
             self.qkv.bias,
             self.proj.bias,
-            self.logit_scale if cosines else None,
+            self.logit_scale,
             self.training,
         )
-
-    def forward(self, x: Tensor) -> Tensor:
-        """x: (N, H, W, dim)."""
-        return self._attend(x, cosines=False)
 
 
 class ShiftedWindowAttentionV2(ShiftedWindowAttention):
@@ -257,10 +254,6 @@ class ShiftedWindowAttentionV2(ShiftedWindowAttention):
         table = self.cpb_mlp(self.relative_coords_table).view(-1, self.num_heads)
         bias = _get_relative_position_bias(table, self.relative_position_index, self.window_size)
         return 16 * torch.sigmoid(bias)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """x: (N, H, W, dim)."""
-        return self._attend(x, cosines=True)
 
 
 class SwinTransformerBlock(nn.Module):

@@ -5,7 +5,6 @@ An operation is a name, a strength, perhaps with a sign; a policy draws which, i
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
@@ -13,37 +12,14 @@ from typing import Any
 
 import rushlight as torch
 from rushlight_vision.pillow import is_image
-from rushlight_vision.transforms import functional as F
+from rushlight_vision.transforms import functional as F, policies
 from rushlight_vision.transforms.base import Transform
 from rushlight_vision.transforms.conversion import InterpolationMode, get_dimensions, mode_of
 
 __all__ = ["AugMix", "AutoAugment", "AutoAugmentPolicy", "RandAugment", "TrivialAugmentWide"]
 
 
-def _affine(img: Any, translate: Any, shear: Any, center: Any, how: dict[str, Any]) -> Any:
-    return F.affine(img, 0.0, translate, 1.0, shear, center=center, **how)
-
-
-# What an operation of a strength does; `how` is interpolation and fill.
-_OPERATIONS: dict[str, Callable[[Any, float, dict[str, Any]], Any]] = {
-    "Identity": lambda img, by, how: img,
-    "ShearX": lambda img, by, how: _affine(img, [0, 0], [math.degrees(math.atan(by)), 0.0], [0, 0], how),
-    "ShearY": lambda img, by, how: _affine(img, [0, 0], [0.0, math.degrees(math.atan(by))], [0, 0], how),
-    "TranslateX": lambda img, by, how: _affine(img, [int(by), 0], [0.0, 0.0], None, how),
-    "TranslateY": lambda img, by, how: _affine(img, [0, int(by)], [0.0, 0.0], None, how),
-    "Rotate": lambda img, by, how: F.rotate(img, by, **how),
-    "Brightness": lambda img, by, how: F.adjust_brightness(img, 1.0 + by),
-    "Color": lambda img, by, how: F.adjust_saturation(img, 1.0 + by),
-    "Contrast": lambda img, by, how: F.adjust_contrast(img, 1.0 + by),
-    "Sharpness": lambda img, by, how: F.adjust_sharpness(img, 1.0 + by),
-    "Posterize": lambda img, by, how: F.posterize(img, int(by)),
-    "Solarize": lambda img, by, how: F.solarize(img, by),
-    "AutoContrast": lambda img, by, how: F.autocontrast(img),
-    "Equalize": lambda img, by, how: F.equalize(img),
-    "Invert": lambda img, by, how: F.invert(img),
-}
-_COLOURS = ("Brightness", "Color", "Contrast", "Sharpness")
-_SIGNED = ("ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate", *_COLOURS)
+_OPERATIONS = policies.operations(F)
 
 
 def _apply_op(img: Any, op_name: str, magnitude: float, interpolation: Any, fill: Any) -> Any:
@@ -85,20 +61,14 @@ class _Policy(Transform):
         self.fill = fill
 
     def _strengths(
-        self, bins: int, most: dict[str, float], names: str, bits: tuple[int, int] = (8, 4)
+        self, space: policies.Space, bins: int, image_size: tuple[int, int] = (0, 0)
     ) -> dict[str, tuple[torch.Tensor, bool]]:
-        """Of each operation its strengths, and whether they may be negative.
-
-        most: the greatest strength; bits: how many are kept at first, how many go. What has no strengths
-        has a tensor without dims.
-        """
-        fewer = bits[0] - (torch.arange(bins) / ((bins - 1) / bits[1])).round().int()
-        own = {"Posterize": fewer, "Solarize": torch.linspace(255.0, 0.0, bins)}
-        strengths = {
-            name: own.get(name, torch.linspace(0.0, most[name], bins) if name in most else torch.tensor(0.0))
-            for name in names.split()
-        }
-        return {name: (values, name in _SIGNED) for name, values in strengths.items()}
+        """Of each operation its strengths, and whether they may be negative; what has none has no dims."""
+        found = {}
+        for name, (magnitudes, signed) in space.items():
+            values = magnitudes(bins, *image_size)
+            found[name] = (torch.tensor(0.0) if values is None else values, signed)
+        return {**found, "Solarize": (torch.linspace(255.0, 0.0, bins), False)}
 
     def _how(self, img: Any) -> dict[str, Any]:
         fill = self.fill
@@ -121,24 +91,6 @@ class _Policy(Transform):
         raise NotImplementedError
 
 
-def _usual(height: int, width: int) -> dict[str, float]:
-    """The greatest strengths of AutoAugment and RandAugment."""
-    return {
-        "ShearX": 0.3,
-        "ShearY": 0.3,
-        "TranslateX": 150.0 / 331.0 * width,
-        "Rotate": 30.0,
-        "TranslateY": 150.0 / 331.0 * height,
-        **dict.fromkeys(_COLOURS, 0.9),
-    }
-
-
-_ALL = (
-    "ShearX ShearY TranslateX TranslateY Rotate Brightness Color Contrast Sharpness Posterize Solarize "
-    "AutoContrast Equalize"
-)
-
-
 class AutoAugment(_Policy):
     """One of a policy's pairs of operations, each with its probability; the pairs are in policies.tsv."""
 
@@ -159,7 +111,7 @@ class AutoAugment(_Policy):
 
     def _augmentation_space(self, num_bins: int, image_size: tuple[int, int]) -> dict[str, Any]:
         """Of each operation (its strengths, whether they may be negative); image_size: (height, width)."""
-        return self._strengths(num_bins, _usual(*image_size), f"{_ALL} Invert")
+        return self._strengths(policies.AUTO, num_bins, image_size)
 
     @staticmethod
     def get_params(transform_num: int) -> tuple[int, Any, Any]:
@@ -198,7 +150,7 @@ class RandAugment(_Policy):
 
     def _augmentation_space(self, num_bins: int, image_size: tuple[int, int]) -> dict[str, Any]:
         """Of each operation (its strengths, whether they may be negative); image_size: (height, width)."""
-        return self._strengths(num_bins, _usual(*image_size), f"Identity {_ALL}")
+        return self._strengths(policies.RANDOM, num_bins, image_size)
 
     def forward(self, img: Any) -> Any:
         """The image transformed."""
@@ -223,8 +175,7 @@ class TrivialAugmentWide(_Policy):
 
     def _augmentation_space(self, num_bins: int) -> dict[str, Any]:
         """Of each operation (its strengths, whether they may be negative)."""
-        most = {"TranslateX": 32.0, "TranslateY": 32.0, "Rotate": 135.0}
-        return self._strengths(num_bins, {**dict.fromkeys(_SIGNED, 0.99), **most}, f"Identity {_ALL}", (8, 6))
+        return self._strengths(policies.WIDE, num_bins)
 
     def forward(self, img: Any) -> Any:
         """The image transformed."""
@@ -256,11 +207,8 @@ class AugMix(_Policy):
 
     def _augmentation_space(self, num_bins: int, image_size: tuple[int, int]) -> dict[str, Any]:
         """Of each operation (its strengths, whether they may be negative); image_size: (height, width)."""
-        height, width = image_size
-        most = {**_usual(height, width), "TranslateX": width / 3.0, "TranslateY": height / 3.0}
-        names = "ShearX ShearY TranslateX TranslateY Rotate Posterize Solarize AutoContrast Equalize"
-        names += " Brightness Color Contrast Sharpness" if self.all_ops else ""
-        return self._strengths(num_bins, most, names, (4, 4))
+        space = policies.MIXED if self.all_ops else policies.PARTLY_MIXED
+        return self._strengths(space, num_bins, image_size)
 
     def forward(self, orig_img: Any) -> Any:
         """The image transformed."""

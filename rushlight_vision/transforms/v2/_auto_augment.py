@@ -1,13 +1,7 @@
-"""Policies of augmentation: operations drawn once for the image or video of a sample.
-
-A policy's space, `_AUGMENTATION_SPACE`, has for each operation a function (bins, height, width) that gives
-its magnitudes from weak to strong (None: it has none), and whether a magnitude may be negative.
-"""
+"""Policies of augmentation: operations drawn once for the image or video of a sample."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
@@ -15,106 +9,23 @@ from rushlight import Tensor
 from rushlight._engine.core.pytree import flatten
 from rushlight_vision import tv_tensors
 from rushlight_vision.pillow import is_image
-from rushlight_vision.transforms import autoaugment as v1
+from rushlight_vision.transforms import autoaugment as v1, policies
 from rushlight_vision.transforms.autoaugment import AutoAugmentPolicy
+from rushlight_vision.transforms.conversion import most
 from rushlight_vision.transforms.v2 import functional as F
 from rushlight_vision.transforms.v2._transform import Transform
 from rushlight_vision.transforms.v2._utils import _get_fill, _setup_fill_arg, check_type
 from rushlight_vision.transforms.v2.functional._utils import is_pure_tensor
 
-_Magnitudes = Callable[[int, int, int], "Tensor | None"]
-_Space = dict[str, tuple[_Magnitudes, bool]]
-
 _UNSUPPORTED = (tv_tensors.BoundingBoxes, tv_tensors.Mask, tv_tensors.KeyPoints)
 _IMAGES = (tv_tensors.Image, is_image, is_pure_tensor, tv_tensors.Video)
-_SHIFT = 150.0 / 331.0  # the greatest shift of the policies learned, as a part of the image
-_COLOURS = ("Brightness", "Color", "Contrast", "Sharpness")
-
-
-def _up_to(most: float) -> tuple[_Magnitudes, bool]:
-    return lambda bins, height, width: torch.linspace(0.0, most, bins), True
-
-
-def _across(part: float) -> tuple[_Magnitudes, bool]:
-    return lambda bins, height, width: torch.linspace(0.0, part * width, bins), True
-
-
-def _down(part: float) -> tuple[_Magnitudes, bool]:
-    return lambda bins, height, width: torch.linspace(0.0, part * height, bins), True
-
-
-def _bits(kept: int, fewer: int) -> tuple[_Magnitudes, bool]:
-    return lambda bins, height, width: (kept - torch.arange(bins) / ((bins - 1) / fewer)).round().int(), False
-
-
-def _threshold(bins: int, height: int, width: int) -> Tensor:
-    return torch.linspace(1.0, 0.0, bins)
-
-
-def _no_magnitudes(bins: int, height: int, width: int) -> None:
-    return None
-
-
-_GEOMETRY: _Space = {
-    "ShearX": _up_to(0.3),
-    "ShearY": _up_to(0.3),
-    "TranslateX": _across(_SHIFT),
-    "TranslateY": _down(_SHIFT),
-    "Rotate": _up_to(30.0),
-}
-_TONES: _Space = {
-    "Solarize": (_threshold, False),
-    "AutoContrast": (_no_magnitudes, False),
-    "Equalize": (_no_magnitudes, False),
-}
-_LEARNED: _Space = {
-    **_GEOMETRY,
-    **dict.fromkeys(_COLOURS, _up_to(0.9)),
-    "Posterize": _bits(8, 4),
-    **_TONES,
-}
-
-
-def _sheared(image: Any, degrees: list[float], how: dict[str, Any]) -> Any:
-    return F.affine(image, angle=0.0, translate=[0, 0], scale=1.0, shear=degrees, center=[0, 0], **how)
-
-
-def _moved(image: Any, pixels: list[int], how: dict[str, Any]) -> Any:
-    return F.affine(image, angle=0.0, translate=pixels, scale=1.0, shear=[0.0, 0.0], **how)
-
-
-def _solarized(image: Any, part: float) -> Any:
-    """Values above a part of the dtype's range are inverted."""
-    most = 255.0
-    if isinstance(image, Tensor):
-        most = 1.0 if image.is_floating_point() else float(torch.iinfo(image.dtype).max)
-    return F.solarize(image, threshold=most * part)
-
-
-# What an operation of a magnitude does; `how` is interpolation and fill.
-_OPERATIONS: dict[str, Callable[[Any, float, dict[str, Any]], Any]] = {
-    "Identity": lambda image, by, how: image,
-    "ShearX": lambda image, by, how: _sheared(image, [math.degrees(math.atan(by)), 0.0], how),
-    "ShearY": lambda image, by, how: _sheared(image, [0.0, math.degrees(math.atan(by))], how),
-    "TranslateX": lambda image, by, how: _moved(image, [int(by), 0], how),
-    "TranslateY": lambda image, by, how: _moved(image, [0, int(by)], how),
-    "Rotate": lambda image, by, how: F.rotate(image, angle=by, **how),
-    "Brightness": lambda image, by, how: F.adjust_brightness(image, brightness_factor=1.0 + by),
-    "Color": lambda image, by, how: F.adjust_saturation(image, saturation_factor=1.0 + by),
-    "Contrast": lambda image, by, how: F.adjust_contrast(image, contrast_factor=1.0 + by),
-    "Sharpness": lambda image, by, how: F.adjust_sharpness(image, sharpness_factor=1.0 + by),
-    "Posterize": lambda image, by, how: F.posterize(image, bits=int(by)),
-    "Solarize": lambda image, by, how: _solarized(image, by),
-    "AutoContrast": lambda image, by, how: F.autocontrast(image),
-    "Equalize": lambda image, by, how: F.equalize(image),
-    "Invert": lambda image, by, how: F.invert(image),
-}
+_OPERATIONS = policies.operations(F)
 
 
 class _AutoAugmentBase(Transform):
     """A policy of operations on the one image or video of a sample."""
 
-    _AUGMENTATION_SPACE: _Space = {}
+    _AUGMENTATION_SPACE: policies.Space = {}
 
     def __init__(self, *, interpolation: Any = "nearest", fill: Any = None) -> None:
         super().__init__()
@@ -127,7 +38,7 @@ class _AutoAugmentBase(Transform):
             raise ValueError(f"{type(self).__name__}() can not be scripted for when `fill` is a dictionary.")
         return options
 
-    def _get_random_item(self, dct: _Space) -> tuple[str, tuple[_Magnitudes, bool]]:
+    def _get_random_item(self, dct: policies.Space) -> tuple[str, tuple[policies.Magnitudes, bool]]:
         """One of the operations."""
         name = list(dct)[int(torch.randint(len(dct), ()))]
         return name, dct[name]
@@ -170,9 +81,13 @@ class _AutoAugmentBase(Transform):
         if transform_id not in _OPERATIONS:
             raise ValueError(f"No transform available for {transform_id}")
         how = {"interpolation": interpolation, "fill": _get_fill(fill, type(image))}
+        if transform_id == "Solarize":  # a part of the dtype's range
+            magnitude *= most(image.dtype) if isinstance(image, Tensor) else 255
         return _OPERATIONS[transform_id](image, magnitude, how)
 
-    def _operated(self, image: Any, name: str, how: tuple[_Magnitudes, bool], bins: int, place: Any) -> Any:
+    def _operated(
+        self, image: Any, name: str, how: tuple[policies.Magnitudes, bool], bins: int, place: Any
+    ) -> Any:
         """The image after operation `name`, of the magnitude at place(), its sign drawn where it has one."""
         height, width = F.get_size(image)
         magnitudes, magnitude = how[0](bins, height, width), 0.0
@@ -189,7 +104,7 @@ class AutoAugment(_AutoAugmentBase):
     """A pair of operations of a policy learned for a data set."""
 
     _v1_transform_cls = v1.AutoAugment
-    _AUGMENTATION_SPACE: _Space = {**_LEARNED, "Invert": (_no_magnitudes, False)}
+    _AUGMENTATION_SPACE = policies.AUTO
 
     def __init__(
         self,
@@ -219,7 +134,7 @@ class RandAugment(_AutoAugmentBase):
     """`num_ops` random operations, all of the magnitude number `magnitude`."""
 
     _v1_transform_cls = v1.RandAugment
-    _AUGMENTATION_SPACE: _Space = {"Identity": (_no_magnitudes, False), **_LEARNED}
+    _AUGMENTATION_SPACE = policies.RANDOM
 
     def __init__(
         self,
@@ -247,17 +162,7 @@ class TrivialAugmentWide(_AutoAugmentBase):
     """One random operation of a random magnitude."""
 
     _v1_transform_cls = v1.TrivialAugmentWide
-    _AUGMENTATION_SPACE: _Space = {
-        "Identity": (_no_magnitudes, False),
-        "ShearX": _up_to(0.99),
-        "ShearY": _up_to(0.99),
-        "TranslateX": _up_to(32.0),
-        "TranslateY": _up_to(32.0),
-        "Rotate": _up_to(135.0),
-        **dict.fromkeys(_COLOURS, _up_to(0.99)),
-        "Posterize": _bits(8, 6),
-        **_TONES,
-    }
+    _AUGMENTATION_SPACE = policies.WIDE
 
     def __init__(
         self, num_magnitude_bins: int = 31, interpolation: Any = "nearest", fill: Any = None
@@ -279,14 +184,8 @@ class AugMix(_AutoAugmentBase):
 
     _v1_transform_cls = v1.AugMix
     _PARAMETER_MAX = 10
-    _PARTIAL_AUGMENTATION_SPACE: _Space = {
-        **_GEOMETRY,
-        "TranslateX": _across(1 / 3.0),
-        "TranslateY": _down(1 / 3.0),
-        "Posterize": _bits(4, 4),
-        **_TONES,
-    }
-    _AUGMENTATION_SPACE: _Space = {**_PARTIAL_AUGMENTATION_SPACE, **dict.fromkeys(_COLOURS, _up_to(0.9))}
+    _PARTIAL_AUGMENTATION_SPACE = policies.PARTLY_MIXED
+    _AUGMENTATION_SPACE = policies.MIXED
 
     def __init__(
         self,
