@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rushlight._engine.ops.expressions import m
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.optim.elementwise import Elementwise, collector
+from rushlight.optim.elementwise import Elementwise
 from rushlight.optim.optimizer import ParamsT
-from rushlight.optim.updates import Formula, P, gradient, mean_of_squares, plus, stored, symbols
+from rushlight.optim.updates import Formula, P, collector, gradient, mean_of_squares, plus, stored, symbols
 
 
 def formula(maximize: bool, weight_decay: bool) -> Formula:

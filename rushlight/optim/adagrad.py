@@ -7,9 +7,9 @@ from typing import Any
 from rushlight._engine.ops.expressions import m
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.parameter import is_lazy
-from rushlight.optim.elementwise import Elementwise, StepBucket, collects, number
+from rushlight.optim.elementwise import Elementwise, StepBucket, number
 from rushlight.optim.optimizer import ParamsT
-from rushlight.optim.updates import Formula, P, gradient, stored, symbols
+from rushlight.optim.updates import Formula, P, collects, gradient, stored, symbols
 
 
 def formula(maximize: bool, weight_decay: bool) -> Formula:

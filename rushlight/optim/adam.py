@@ -9,9 +9,9 @@ from rushlight._engine.lazy import package
 from rushlight._engine.ops.expressions import Expr, m
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.optim.checks import check_lr, check_tensor_betas
-from rushlight.optim.elementwise import Elementwise, StepBucket, collector, number
+from rushlight.optim.elementwise import Elementwise, StepBucket, number
 from rushlight.optim.optimizer import ParamsT
-from rushlight.optim.updates import Formula, P, gradient, lerp, mean_of_squares, stored, symbols
+from rushlight.optim.updates import Formula, P, collector, gradient, lerp, mean_of_squares, stored, symbols
 
 
 def formula(amsgrad: bool, maximize: bool, weight_decay: bool, decoupled_weight_decay: bool) -> Formula:

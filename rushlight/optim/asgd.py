@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.optim.elementwise import Elementwise, StepBucket, collector, number, scalar
+from rushlight.optim.elementwise import Elementwise, StepBucket, number, scalar
 from rushlight.optim.optimizer import ParamsT
-from rushlight.optim.updates import Formula, P, gradient, plus, stored, symbols
+from rushlight.optim.updates import Formula, P, collector, gradient, plus, stored, symbols
 
 
 def formula(maximize: bool, weight_decay: bool, averaging: bool = False) -> Formula:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import chain, repeat
 from operator import attrgetter, is_, is_not
 from struct import Struct
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -27,41 +27,8 @@ from rushlight.optim.optimizer import Optimizer
 _NOTHING: dict[str, Any] = {}
 # Whose truth does not change.
 _PLAIN = (bool, int, float, str, type(None))
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 _memory, _gradient = attrgetter("_array"), attrgetter("_grad")
 _item: Callable[[Any], Any] = np.ndarray.item
-
-
-def collects(*names: str) -> Callable[[_Function], _Function]:
-    """Decorator of a class' own _init_group, whose lists after the gradients are of these states."""
-
-    def mark(function: _Function) -> _Function:
-        setattr(function, "collects", names)
-        return function
-
-    return mark
-
-
-def collector(**lists: str) -> Callable[..., bool]:
-    """An _init_group(group, params_with_grad, grads, LIST, ...): LIST="state" says whose each list is."""
-
-    def _init_group(
-        self: Any,
-        group: dict[str, Any],
-        params_with_grad: list[Tensor],
-        grads: list[Tensor],
-        *held: list[Any],
-        **named: list[Any],
-    ) -> bool:
-        """Append what a step of this group is about; whether any parameter is complex."""
-        given = {**dict(zip(lists, held)), **named}
-        if given.keys() != lists.keys() or len(held) + len(named) != len(lists):
-            raise TypeError(f"_init_group() takes group, params_with_grad, grads, {', '.join(lists)}")
-        states = {lists[name]: kept for name, kept in given.items()}
-        found: bool = self._collect(group, params_with_grad, grads, **states)
-        return found
-
-    return collects(*lists.values())(_init_group)
 
 
 class GroupKey(NamedTuple):

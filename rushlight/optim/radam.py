@@ -7,9 +7,9 @@ from typing import Any
 
 from rushlight._engine.ops.expressions import m
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.optim.elementwise import Elementwise, StepBucket, collector
+from rushlight.optim.elementwise import Elementwise, StepBucket
 from rushlight.optim.optimizer import ParamsT
-from rushlight.optim.updates import Formula, P, gradient, lerp, mean_of_squares, stored, symbols
+from rushlight.optim.updates import Formula, P, collector, gradient, lerp, mean_of_squares, stored, symbols
 
 
 def formula(

@@ -6,9 +6,9 @@ from typing import Any
 
 from rushlight._engine.ops.expressions import m
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.optim.elementwise import Elementwise, StepBucket, collects
+from rushlight.optim.elementwise import Elementwise, StepBucket
 from rushlight.optim.optimizer import ParamsT
-from rushlight.optim.updates import Formula, P, gradient, stored, symbols
+from rushlight.optim.updates import Formula, P, collects, gradient, stored, symbols
 
 
 def formula(maximize: bool) -> Formula:

@@ -7,9 +7,9 @@ from typing import Any
 from rushlight import sparse_coo_tensor, stack
 from rushlight._engine.ops.expressions import m
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.optim.elementwise import Elementwise, StepBucket, collects, number
+from rushlight.optim.elementwise import Elementwise, StepBucket, number
 from rushlight.optim.optimizer import ParamsT
-from rushlight.optim.updates import DETACHED, Formula, P, gradient, plus, stored, symbols
+from rushlight.optim.updates import DETACHED, Formula, P, collects, gradient, plus, stored, symbols
 
 
 def formula(

@@ -10,18 +10,32 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from rushlight._engine.kernels.loops.multi_tensor import MultiTensorUpdate
 from rushlight._engine.ops.expressions import Expr, m, round_stored, stored, symbol, toposort
 from rushlight._engine.tensors.tensor import Tensor, storage
 
-__all__ = ["Formula", "G", "P", "gradient", "kernel", "lerp", "mean_of_squares", "plus", "stored", "symbols"]
+__all__ = [
+    "Formula",
+    "G",
+    "P",
+    "collector",
+    "collects",
+    "gradient",
+    "kernel",
+    "lerp",
+    "mean_of_squares",
+    "plus",
+    "stored",
+    "symbols",
+]
 
 Formula = Mapping[str, Expr]
 # The target of casts that no gradient goes through (in formulas for ops only).
 DETACHED = "detached"
 P, G = symbol("p"), symbol("g")  # the parameter and its gradient
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def symbols(names: str) -> list[Expr]:
@@ -117,3 +131,35 @@ def _op(name: str, operands: list[Any]) -> Any:
     import rushlight
 
     return getattr(rushlight, name)(*operands)
+
+
+def collects(*names: str) -> Callable[[_Function], _Function]:
+    """Decorator of a class' own _init_group, whose lists after the gradients are of these states."""
+
+    def mark(function: _Function) -> _Function:
+        setattr(function, "collects", names)
+        return function
+
+    return mark
+
+
+def collector(**lists: str) -> Callable[..., bool]:
+    """An _init_group(group, params_with_grad, grads, LIST, ...): LIST="state" says whose each list is."""
+
+    def _init_group(
+        self: Any,
+        group: dict[str, Any],
+        params_with_grad: list[Tensor],
+        grads: list[Tensor],
+        *held: list[Any],
+        **named: list[Any],
+    ) -> bool:
+        """Append what a step of this group is about; whether any parameter is complex."""
+        given = {**dict(zip(lists, held)), **named}
+        if given.keys() != lists.keys() or len(held) + len(named) != len(lists):
+            raise TypeError(f"_init_group() takes group, params_with_grad, grads, {', '.join(lists)}")
+        states = {lists[name]: kept for name, kept in given.items()}
+        found: bool = self._collect(group, params_with_grad, grads, **states)
+        return found
+
+    return collects(*lists.values())(_init_group)
