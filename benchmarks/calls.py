@@ -20,6 +20,8 @@ from pathlib import Path
 from time import perf_counter, thread_time
 from typing import Any
 
+from benchmarks.measure import thread_counts
+
 Clock = Callable[[], float]
 BACKWARD = ", backward"
 # s: 256 x 256, m: 1024 x 1024, short10: rows of ten, x4: images, xl: channels last, seq: (N, T, features);
@@ -204,8 +206,7 @@ def main() -> None:
     for name, number in (("seconds", 0.012), ("above", 1.2)):
         options.add_argument(f"--{name}", type=float, default=number)
     asked = options.parse_args()
-    for variable in ("OMP", "MKL", "OPENBLAS", "RUSHLIGHT"):
-        os.environ[f"{variable}_NUM_THREADS"] = str(asked.threads)
+    os.environ.update(thread_counts(asked.threads))
     scopes = [operands(import_module(package)) for package in ("rushlight", "torch")]
     clock = thread_time if asked.threads == 1 else perf_counter
     ratios = {}

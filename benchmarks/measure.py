@@ -36,19 +36,16 @@ class Result:
         return not self.error and self.ratio <= self.bar
 
 
+def thread_counts(threads: int) -> dict[str, str]:
+    """The variables that the frameworks and their BLAS read at their start."""
+    return {f"{name}_NUM_THREADS": str(threads) for name in ("OMP", "OPENBLAS", "MKL", "RUSHLIGHT")}
+
+
 def environment(threads: int) -> dict[str, str]:
-    """Ours, with the thread counts that the frameworks and their BLAS read at their start."""
-    number = str(threads)
+    """Ours, with the thread counts."""
     # Imports are timed as users see them, from compiled files.
     kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    return {
-        **kept,
-        "OMP_NUM_THREADS": number,
-        "OPENBLAS_NUM_THREADS": number,
-        "MKL_NUM_THREADS": number,
-        "RUSHLIGHT_NUM_THREADS": number,
-        "PYTHONPATH": str(ROOT),
-    }
+    return {**kept, **thread_counts(threads), "PYTHONPATH": str(ROOT)}
 
 
 class Worker:

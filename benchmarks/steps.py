@@ -18,6 +18,8 @@ from statistics import median
 from time import thread_time
 from typing import Any
 
+from benchmarks.measure import thread_counts
+
 Step = Callable[[], Any]
 Made = tuple[Any, Callable[[Any], Any]]
 
@@ -185,8 +187,7 @@ def main() -> None:
     options.add_argument("--only", default="")
     options.add_argument("--rounds", type=int, default=7)
     asked = options.parse_args()
-    for variable in ("OMP", "MKL", "OPENBLAS", "RUSHLIGHT"):
-        os.environ[f"{variable}_NUM_THREADS"] = "1"
+    os.environ.update(thread_counts(1))
     packages = [import_module(package) for package in ("rushlight", "torch")]
     packages[1].set_num_threads(1)
     for name in MODELS:

@@ -134,7 +134,7 @@ class Reference:
 class Stream:
     """What the allocator asks of a stream."""
 
-    kept, number = False, 0
+    pool, number = None, 0
 
 
 def requests(seed: int, count: int, most: int) -> list[int]:

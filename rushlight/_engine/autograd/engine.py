@@ -547,7 +547,7 @@ def backward(
         )
     outs = [tensors] if tensors.__class__ is Tensor else listed(tensors)
     grads = _listed(grad_tensors, len(outs))
-    if tensors.__class__ is not Tensor and any(map(_is_of_parts, outs)):
+    if tensors.__class__ is not Tensor and any(map(is_of_parts, outs)):
         sparse = import_module("rushlight._engine.autograd.sparsegrads")
         outs, grads = sparse.inner(outs), sparse.aligned(outs, grads)
     keep = create_graph if retain_graph is None else retain_graph
@@ -579,7 +579,7 @@ def _tracked(inputs: Sequence[Tensor]) -> Sequence[Tensor]:
     return inputs
 
 
-def _is_of_parts(t: Any) -> bool:
+def is_of_parts(t: Any) -> bool:
     """Whether it is sparse or nested: the graph knows a part of it."""
     return t.__class__ is not Tensor and isinstance(t, Gradient) and (t.layout is not strided or t.is_nested)
 
@@ -590,7 +590,7 @@ def _of_sparse(outs: list[Any], ins: list[Any], grad_outputs: Any, *options: Any
     seeds = sparse.aligned(outs, _listed(grad_outputs, len(outs)))
     found = grad(sparse.inner(outs), sparse.inner(ins), seeds, *options)
     return tuple(
-        t._gradient(g) if _is_of_parts(t) and g is not None else g for t, g in zip(ins, found, strict=True)
+        t._gradient(g) if is_of_parts(t) and g is not None else g for t, g in zip(ins, found, strict=True)
     )
 
 
@@ -622,7 +622,7 @@ def grad(
         named = {"grad_outputs": grad_outputs, **dict(zip(_OPTIONS, options, strict=True))}
         answer = service("call of a class with a __torch_function__")
         return cast("tuple[Any, ...]", answer(grad, asked, outputs, inputs, **named))
-    if any(map(_is_of_parts, (*outs, *ins))):
+    if any(map(is_of_parts, (*outs, *ins))):
         options = (retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads)
         return _of_sparse(outs, ins, grad_outputs, *options)
     if is_grads_batched:

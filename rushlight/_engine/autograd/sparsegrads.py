@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from rushlight._engine.autograd.engine import is_of_parts
 from rushlight._engine.tensors.geometry import lookup_function, sparse_coo, strided
 
 
 def inner(tensors: list[Any]) -> list[Any]:
     """Sparse and nested tensors by their values."""
-    return [t if t is None or (t.layout is strided and not t.is_nested) else t.parts[-1] for t in tensors]
+    return [t.parts[-1] if is_of_parts(t) else t for t in tensors]
 
 
 def aligned(outputs: list[Any], grads: list[Any]) -> list[Any]:

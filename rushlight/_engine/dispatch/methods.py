@@ -46,7 +46,7 @@ from rushlight._engine.lazy import package
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.construction import factories
 from rushlight._engine.tensors.construction.legacy import new
-from rushlight._engine.tensors.geometry import MemoryFormat, contiguous_format, preserve_format
+from rushlight._engine.tensors.geometry import MemoryFormat, contiguous_format, page_locked, preserve_format
 from rushlight._engine.tensors.kind import Kind, kind
 from rushlight._engine.tensors.lazy_views import place
 from rushlight._engine.tensors.meta import meta_array
@@ -115,18 +115,12 @@ def _copied_over(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     check_apart_from_itself(self._memory)
     off_host("a copy between devices")
     backend: Any = self._kind.backend or src._kind.backend  # one of them has one
-    pinned = _pinned(self if self._kind.backend is None else src)
+    pinned = page_locked(self if self._kind.backend is None else src)
     backend.copy(self._memory, src._memory, non_blocking, pinned)
     if self._kind.backend is None and non_blocking and pinned:
         backend.on_its_way(self)
     storage(self).version += 1
     return self
-
-
-def _pinned(t: Tensor) -> bool:
-    if t._storage is not None and t._storage.pinned:
-        return True
-    return bool(accelerator.REGISTERED) and t.is_cpu and accelerator.is_registered(t.data_ptr())
 
 
 def _follow_(self: Tensor, src: Any) -> Tensor:
@@ -402,7 +396,7 @@ def _brought(self: Tensor, target: Kind, non_blocking: bool, order: Any) -> Tens
     )
     off_host("a copy between devices")
     backend: Any = target.backend or source._kind.backend  # one of them has one
-    pinned = _pinned(source)
+    pinned = page_locked(source)
     if target.backend is None and non_blocking:  # as PyTorch does, so that the copy need not be waited for
         found: Tensor = wrap(
             np.full(source._geometry.nbytes, 0xFF, np.uint8).view(target.np).reshape(source._geometry.shape)
@@ -596,7 +590,7 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
         raise RuntimeError(
             f"cannot pin 'torch.cuda.{self._kind.dtype.legacy}Tensor' only dense CPU tensors can be pinned"
         )
-    if _pinned(self):
+    if page_locked(self):
         return self
     made: Tensor = TENSOR_ROWS["clone"](self)
     made._array = accelerator.page_locked(made._array)

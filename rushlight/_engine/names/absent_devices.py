@@ -38,23 +38,23 @@ class AcceleratorError(RuntimeError):
     __module__ = "torch"
 
 
+@contextmanager
+def _entered(told: str) -> Iterator[None]:
+    raise AssertionError(told)
+    yield
+
+
 def _function(module: str, name: str, kind: Any, words: str) -> Callable[..., Any]:
-    told = (
-        f"{words.rstrip('.')}: torch.{module}.{name} needs a device that is not there. Rushlight computes on "
-        f"the CPU; ask torch.{module.partition('.')[0]}.is_available() first"
-    )
-
-    @contextmanager
-    def entered(*args: Any, **kwargs: Any) -> Iterator[None]:
-        raise AssertionError(told)
-        yield
-
     def run(*args: Any, **kwargs: Any) -> Any:
         """As PyTorch's without such a device."""
-        if kind is contextmanager:  # what refuses when its block is entered
-            return entered(*args, **kwargs)
         if not words:
             return kind()
+        told = (
+            f"{words.rstrip('.')}: torch.{module}.{name} needs a device that is not there. Rushlight "
+            f"computes on the CPU; ask torch.{module.partition('.')[0]}.is_available() first"
+        )
+        if kind is contextmanager:  # what refuses when its block is entered
+            return _entered(told)
         raise kind(told)
 
     run.__name__ = run.__qualname__ = name

@@ -122,6 +122,8 @@ def entr(x: Any) -> Any:
 
 # B(2k) / 2k and B(2k), the Bernoulli numbers of the asymptotic expansions, highest power first.
 DIGAMMA_SERIES = (1 / 12, -691 / 32760, 1 / 132, -1 / 240, 1 / 252, -1 / 120, 1 / 12)
+# B(2k) / (2k (2k - 1)), of Stirling's series.
+STIRLING = (-3617 / 122400, 1 / 156, -691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)
 _TRIGAMMA_SERIES = (-3617 / 510, 7 / 6, -691 / 2730, 5 / 66, -1 / 30, 1 / 42, -1 / 30, 1 / 6)
 _ASYMPTOTIC_FROM = 10
 

@@ -38,6 +38,13 @@ def _place(asked: str, dim: Any, ndim: int) -> int:
     return wrap_dim(dim, ndim)
 
 
+def page_locked(t: Any) -> bool:
+    """Whether a tensor's memory is page-locked, by us or by cudaHostRegister."""
+    if t._storage is not None and t._storage.pinned:
+        return True
+    return bool(accelerator.REGISTERED) and t.is_cpu and accelerator.is_registered(t.data_ptr())
+
+
 class NamedConstant:
     """A named constant of the package's top level, which pickles as that name."""
 
@@ -372,9 +379,7 @@ class Geometry(_Tensor):
 
     def is_pinned(self, device: Any = None) -> bool:
         """Whether the memory is page-locked, for copies to and from CUDA devices."""
-        if self._storage is not None and self._storage.pinned:
-            return True
-        return bool(accelerator.REGISTERED) and self.is_cpu and accelerator.is_registered(self.data_ptr())
+        return page_locked(self)
 
     def is_inference(self) -> bool:
         """Whether it was made in inference mode."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -30,11 +30,11 @@ from rushlight._engine.dispatch.overrides import past_interpreters
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.tensors.lazy_views import Pending
 from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fresh, storage
-from rushlight._engine.tensors.tensor import ARRAY, Tensor, expect_unfilled
+from rushlight._engine.tensors.tensor import Tensor, expect_unfilled
 from rushlight._engine.trace.learning import Learning
 from rushlight._engine.trace.recorder import Array, place_of, root
 from rushlight._engine.trace.region_recorder import RegionRecorder, Suspended
-from rushlight._engine.trace.shells import Shells, makers
+from rushlight._engine.trace.shells import Shells
 from rushlight._engine.trace.trace import (
     PLAINLY,
     SEQUENCES,
@@ -52,10 +52,7 @@ from rushlight._engine.trace.writes import Writes, filled
 
 # How many ops are known to follow one.
 MOST_BRANCHES = 64
-_slot: Callable[[Tensor], Array] = ARRAY.__get__
-_fill_slot: Callable[[Tensor, Array], None] = ARRAY.__set__
-_hidden, _forget = Tensor.__dict__["_hidden"].__get__, Tensor.__dict__["_hidden"].__delete__
-_new, _peek = object.__new__, makers().peek
+_hidden, _new = Tensor.__dict__["_hidden"].__get__, object.__new__
 # Of segments, as they begin.
 _numbers = itertools.count()
 

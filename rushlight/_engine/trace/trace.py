@@ -212,9 +212,12 @@ class Node:
             if r.given < 0:
                 r.pending.place = place
 
-    def origins(self) -> list[int]:
-        """Of the operands, the places whose memory they are of: those of what came in, or was made."""
-        return [self._origin(place) for place in self.args]
+    def origins(self) -> dict[int, int]:
+        """Of the operands that are written to, the places whose memory they are of: of what came in or was
+        made.
+        """
+        step = self.step
+        return {} if step is None else {k: self._origin(self.args[k]) for k in step.writes}
 
     def _origin(self, place: int) -> int:
         node: Node | None = self

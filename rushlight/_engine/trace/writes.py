@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -151,10 +151,10 @@ class Writes:
         bump(target, 1)
         self.private[id(target)] = weakref.ref(target)
 
-    def empty(self: Any, step: Step, origins: Sequence[int]) -> bool:
+    def empty(self: Any, step: Step, origins: Mapping[int, int]) -> bool:
         """Whether what came in and is written to is seen by its tensors alone; their slots are emptied.
 
-        origins: the places whose memory the step's operands are of.
+        origins: of the step's operands that are written to, the places whose memory they are of.
         """
         self.met()
         for k in step.writes:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from rushlight._engine.devices.cuda.accounts import mending
@@ -85,6 +85,14 @@ class Block:
     def order(self) -> tuple[int, int]:
         """The key that free blocks are sorted by: the best fit comes first."""
         return self.size, self.address
+
+
+def chain(first: Block) -> Iterator[Block]:
+    """The blocks of a segment."""
+    block: Block | None = first
+    while block is not None:
+        yield block
+        block = block.next
 
 
 class Handle:
@@ -494,10 +502,11 @@ class Allocator:
         self.count(block.pool, ((SEGMENT, -1), (RESERVED_BYTES, -block.size)))
 
     def _whole(self, pool: Any) -> list[Block]:
+        # A pool that is in use keeps what is freed there.
         return [
             block
             for (_, stream), free in self.free_blocks.items()
-            if not stream.kept and (pool is None or stream.pool is pool)
+            if (stream.pool is None or not stream.pool.users) and (pool is None or stream.pool is pool)
             for _, block in free
             if block.previous is None and block.next is None
         ]
@@ -561,8 +570,7 @@ class Allocator:
             segments = self.history.segments if self.history is not None else {}
             for address, (size, first) in sorted(self.segments.items()):
                 blocks: list[dict[str, Any]] = []
-                block: Block | None = first
-                while block is not None:
+                for block in chain(first):
                     state = (
                         "active_allocated"
                         if block.allocated
@@ -579,7 +587,6 @@ class Allocator:
                             "frames": list(block.frames),
                         }
                     )
-                    block = block.next
                 active = sum(b["size"] for b in blocks if b["state"] != "inactive")
                 found.append(
                     {

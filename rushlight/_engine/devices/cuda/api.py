@@ -246,7 +246,7 @@ class _Runtime:
         """Have memory of the host's page-locked where it lies; an error's number where it is already."""
         if any([b < pointer + size and pointer < b + n for b, n in accelerator.REGISTERED.items()]):
             return _REGISTERED_ALREADY
-        code = platform().host_register(pointer, size, flags)
+        code = platform().host_registered("cuMemHostRegister_v2", pointer, size, flags)
         if not code:
             accelerator.REGISTERED[pointer] = size
         return code
@@ -255,7 +255,7 @@ class _Runtime:
         """End it; an error's number where it was not."""
         if accelerator.REGISTERED.pop(pointer, None) is None:
             return _NOT_REGISTERED
-        return platform().host_unregister(pointer)
+        return platform().host_registered("cuMemHostUnregister", pointer)
 
     def cudaGetErrorString(self, error: int) -> str:
         """The text of an error number."""

@@ -31,7 +31,7 @@ _numbers = itertools.count(1)
 
 
 class Pool:
-    """Memory of its own, for graphs or a program; `kept` until all of its users are through with it.
+    """Memory of its own, for graphs or a program, which keeps it until all of its users are through with it.
 
     graphs: how many of them are graphs.
     """
@@ -64,11 +64,6 @@ class PoolStream:
 
     def __init__(self, pool: Pool, stream: Any) -> None:
         self.pool, self.stream, self.number = pool, stream, stream.number
-
-    @property
-    def kept(self) -> bool:
-        """Whether what is free here stays the pool's."""
-        return self.pool.users > 0
 
     def mark(self) -> Any:
         """The present end of the stream's queue."""

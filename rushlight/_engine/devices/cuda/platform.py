@@ -118,17 +118,13 @@ class Platform:
             return array
         return self.device(None).page_locked(array)  # type: ignore[attr-defined]
 
-    def host_register(self, address: int, size: int, flags: int) -> int:
-        """Page-lock memory of the host's where it lies, where the devices are real; the driver's answer."""
+    def host_registered(self, name: str, *args: int) -> int:
+        """What the driver answers to page-locking memory of the host's, or to ending that; 0 where devices
+        are simulated.
+        """
         if not self.setting.real:
             return 0
-        return self.device(None).host_registered("cuMemHostRegister_v2", address, size, flags)  # type: ignore[attr-defined, no-any-return]
-
-    def host_unregister(self, address: int) -> int:
-        """End what `host_register` began; the driver's answer."""
-        if not self.setting.real:
-            return 0
-        return self.device(None).host_registered("cuMemHostUnregister", address)  # type: ignore[attr-defined, no-any-return]
+        return self.device(None).host_registered(name, *args)  # type: ignore[attr-defined, no-any-return]
 
     def driver_attributes(self, index: int) -> dict[str, Any]:
         """What the driver tells of a real device beside its card; nothing of a simulated one."""

@@ -98,8 +98,6 @@ _working = threading.RLock()
 class Stream:
     """A queue of one device. number: 0 for the default stream."""
 
-    # Private to a graph's memory: what is freed there is not given back.
-    kept = False
     pool: Any = None  # whose memory is allocated for it
 
     def __init__(self, device: Any, number: int, priority: int = 0) -> None:

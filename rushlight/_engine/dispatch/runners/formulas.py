@@ -14,6 +14,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,7 @@ from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, Tensor, wrap
 
 Array = np.ndarray[Any, Any]
+_size = attrgetter("size")
 # What the classes of formulas' nodes share.
 _NODE = {"__slots__": (), "apply": apply, "release": release}
 # Every Formula that is alive.
@@ -331,7 +333,7 @@ class Formula:
             of, out = compiled.result_kind, None
             if of.backend is None:
                 out = result_memory(arrays, of.np, compiled.copied)
-            largest = max(arrays, key=np.size)
+            largest = max(arrays, key=_size)
             run = compiled.large if largest.size >= BIG or broad(largest, arrays) else compiled.fn
             return run(*arrays) if out is None else run(*arrays, out=out)
         except ValueError:

@@ -81,7 +81,7 @@ class Script:
             if self._kernel(found.compiled.kernel, arrays, result):
                 return
             of = result._geometry
-            method = "large" if of.size >= BIG or (of.ndim and broad(of, arrays)) else "fn"
+            method = "large" if of.size >= BIG or broad(of, arrays) else "fn"
             out = self._laid(arrays, found.compiled, result)
             self._call(f"{self._constant(found.compiled)}.{method}", arrays, result, out=out)
         elif found.reducer is not None:

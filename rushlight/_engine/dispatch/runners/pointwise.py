@@ -297,14 +297,16 @@ class _Learner:
 
     def write(self, key: Any, values: tuple[Any, ...]) -> None:
         """The plan of a call with inplace=True: the variant that writes into its input."""
-        if "inplace" not in self.order or values[self.order.index("inplace")] is not True:
+        if "inplace" not in self.order:
+            return
+        at = self.order.index("inplace")
+        if values[at] is not True:
             return
         if any(hasattr(c, "__torch_function__") and c not in interpreters.PLAIN for c in map(type, values)):
             return  # a class of its own hears of the function that was called, not of the variant
         from rushlight._engine.dispatch.runners import in_place  # it imports this file
 
-        names = [n for n in self.order if n != "inplace"]
-        at, written = self.order.index("inplace"), in_place.build(self.row)
+        names, written = [*self.order[:at], *self.order[at + 1 :]], in_place.build(self.row)
 
         def plan(*values: Any) -> Any:
             return written(**dict(zip(names, values[:at] + values[at + 1 :], strict=True)))

@@ -320,14 +320,11 @@ def _tan(d: str, x: Lane) -> Lane:
 
 def _lgamma(d: str, x: Lane) -> Lane:
     """Of positive float32 by way of doubles, else the C library's."""
-
-    def by_library(x: Lane) -> Lane:
-        return x.function.scalars("lgamma", x)
-
     if x.kind != "float":
-        return _vector("lgamma", by_library)(d, x)
+        return _libm("lgamma")(d, x)
     wide = x.cast("fpext", "double")
-    found = _mostly((wide > 0) & (wide < vm.INF), gamma.lgamma_positive(wide), lambda: by_library(wide))
+    usual = (wide > 0) & (wide < vm.INF)
+    found = _mostly(usual, gamma.lgamma_positive(wide), lambda: _libm("lgamma")(d, wide))
     return found.cast("fptrunc", "float")
 
 

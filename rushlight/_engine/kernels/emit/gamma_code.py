@@ -7,12 +7,10 @@ import math
 from rushlight._engine.kernels.emit.lanes import Lane, polynomial
 from rushlight._engine.kernels.emit.polynomials import LGAMMA_NEAR
 from rushlight._engine.kernels.emit.vector_math import INF, NAN, cos_moderate, log, sin_moderate
-from rushlight._engine.numerics.error_gamma import DIGAMMA_SERIES
+from rushlight._engine.numerics.error_gamma import DIGAMMA_SERIES, STIRLING
 
 # From where on the asymptotic series are good, and the steps that take a number there.
 _LGAMMA_FROM, _DIGAMMA_FROM = 8, 10
-# B(2k) / (2k (2k - 1)), highest power first.
-_STIRLING = (1 / 156, -691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 
@@ -28,7 +26,7 @@ def lgamma_positive(x: Lane) -> Lane:
         product = low.where(product * high, product)
         high = low.where(high + 1, high)
     inverse = 1 / high
-    series = inverse * polynomial(inverse * inverse, _STIRLING)
+    series = inverse * polynomial(inverse * inverse, STIRLING[1:])
     far = (high - 0.5).fma(log(high), _HALF_LOG_TWO_PI - high) + (series - log(product))
     near = (x - 1) * (x - 2) * polynomial(x - 1.5, LGAMMA_NEAR) + 0.0  # at 1 it would be -0
     return ((x > 0.5) & (x < 2.5)).where(near, far)

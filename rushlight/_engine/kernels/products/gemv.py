@@ -95,7 +95,7 @@ def thin(a: Array, b: Array) -> tuple[int, tuple[int, ...], Array, Array] | None
         return None
     found = _loop(w.dtype, rows)
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    size = max(_WIDE * 4, -(-wide // 64)) if rows else max(_COLUMNS, -(-wide // 64))
+    size = max(_WIDE * 4 if rows else _COLUMNS, -(-wide // 64))
     low = np.arange(0, wide, size)
     if found is None or prod(batch) * count * len(low) > _MOST:
         return None

@@ -82,10 +82,16 @@ def own_dicts(code: CodeType) -> frozenset[str]:
     return frozenset(made - others)
 
 
+# By which a function may look at its variables in other ways than by instructions.
+_FRAMES = frozenset(("locals", "vars", "dir", "eval", "exec", "_getframe"))
+
+
 def items_read(code: CodeType) -> dict[str, frozenset[Any]]:
     """By parameter: the constant places or keys of which it is asked for items, where it is used for nothing
     else. Parameters that are never looked at ask for none.
     """
+    if _FRAMES.intersection(code.co_names):
+        return {}
     count = code.co_argcount + code.co_kwonlyargcount
     found: dict[str, set[Any]] = {name: set() for name in code.co_varnames[:count]}
     steps = [s for s in dis.get_instructions(code) if s.opname not in ("CACHE", "EXTENDED_ARG")]
@@ -99,13 +105,7 @@ def items_read(code: CodeType) -> dict[str, frozenset[Any]]:
             names = names[:-1]
         for name in names:
             found.pop(name, None)
-    if _FRAMES.intersection(code.co_names):
-        return {}
     return {name: frozenset(items) for name, items in found.items()}
-
-
-# By which a function may look at its variables in other ways than by instructions.
-_FRAMES = frozenset(("locals", "vars", "dir", "eval", "exec", "_getframe"))
 
 
 def _subscripts(later: Sequence[dis.Instruction]) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from rushlight._engine.core.device import device as as_device
 from rushlight._engine.devices.cuda import memory_api
 from rushlight._engine.devices.cuda.accounts.history import pool_id
-from rushlight._engine.devices.cuda.allocator import NOBODY, Allocator, Block, Handle
+from rushlight._engine.devices.cuda.allocator import NOBODY, Allocator, Block, Handle, chain
 from rushlight._engine.devices.cuda.api import backend
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.tensors.storages.storage import Storage
@@ -37,18 +37,11 @@ class Checkpoint(NamedTuple):
     segments: dict[int, list[_Part]]
 
 
-def _chain(first: Block) -> Iterator[Block]:
-    block: Block | None = first
-    while block is not None:
-        yield block
-        block = block.next
-
-
 def _segments(allocator: Allocator, pool: tuple[int, int]) -> list[tuple[int, Block]]:
     """The segments of a pool, by their first blocks. Who calls it has the allocator's lock."""
     allocator.sweep()
     found = [(at, first) for at, (_, first) in allocator.segments.items() if pool_id(first.stream) == pool]
-    if any([block.held for _, first in found for block in _chain(first)]):
+    if any([block.held for _, first in found for block in chain(first)]):
         raise RuntimeError("memory of the pool is still in use on other streams: synchronize first")
     return found
 
@@ -58,7 +51,7 @@ def _cuda_getCheckpointState(device: int, id: tuple[int, int]) -> Checkpoint:
     allocator, made = backend(device).allocator, Checkpoint((id[0], id[1]), {})
     with allocator.lock:
         for address, first in _segments(allocator, made.pool):
-            parts = [_Part(b.address, b.size, b.requested if b.allocated else 0) for b in _chain(first)]
+            parts = [_Part(b.address, b.size, b.requested if b.allocated else 0) for b in chain(first)]
             made.segments[address] = parts
     return made
 
@@ -82,7 +75,7 @@ def _cuda_setCheckpointPoolState(
         now = _segments(allocator, state.pool)
         if not state.segments.keys() <= {address for address, _ in now}:
             raise RuntimeError("memory of the pool was given back since its state was taken")
-        before = {b.address: b for _, first in now for b in _chain(first) if b.allocated}
+        before = {b.address: b for _, first in now for b in chain(first) if b.allocated}
         wanted = {part.address for parts in state.segments.values() for part in parts if part.requested}
         if len(before.keys() - wanted) > len(stale_storages):
             raise RuntimeError(
@@ -104,13 +97,14 @@ def _cuda_setCheckpointPoolState(
 
 def _arrays(numbers: Sequence[int]) -> dict[int, DeviceArray]:
     """The memory of storages on devices, by their `_cdata`, which is their objects' number."""
-    found = [each for each in gc.get_objects() if each.__class__ is Storage] if numbers else []
-    return {id(s): s._bytes for s in found if id(s) in numbers and s._bytes.__class__ is DeviceArray}
+    wanted = set(numbers)
+    found = [s for s in gc.get_objects() if s.__class__ is Storage and id(s) in wanted] if wanted else []
+    return {id(s): s._bytes for s in found if s._bytes.__class__ is DeviceArray}
 
 
 def _free(allocator: Allocator, first: Block) -> None:
     """Free a segment's blocks, whoever holds them: what these give back later is nothing any more."""
-    for block in [b for b in _chain(first) if b.allocated]:
+    for block in [b for b in chain(first) if b.allocated]:
         block.streams = NOBODY
         allocator._free(block)
         block.requested = 0
@@ -126,17 +120,16 @@ def _lay(
     handles: list[Handle] = []
     before: Block | None = None
     for part in parts or [_Part(address, size, 0)]:
-        block = Block(allocator, part.address, part.size, stream, pool, address)
-        if part.requested and part.address in kept:
-            block = kept[part.address]
-            block.address, block.size, block.next = part.address, part.size, None  # it was merged
+        had = kept.get(part.address) if part.requested else None
+        block = had or Block(allocator, part.address, part.size, stream, pool, address)
+        block.address, block.size, block.next = part.address, part.size, None  # one that was had was merged
         block.allocated, block.requested, block.previous = part.requested > 0, part.requested, before
         if before is None:
             allocator.segments[address] = size, block
         else:
             before.next = block
         before = block
-    for block in _chain(allocator.segments[address][1]):
+    for block in chain(allocator.segments[address][1]):
         if not block.allocated:
             allocator.offer(block)
             continue

@@ -33,8 +33,6 @@ def _destroyed(device: Any, name: str, handle: int) -> None:
 class Queue:
     """A stream. number: 0 for the default stream, else its handle; None for a new one."""
 
-    # Private to a graph's memory: what is freed there is not given back.
-    kept = False
     pool: Any = None  # whose memory is allocated for it
 
     def __init__(self, device: Any, number: int | None, priority: int) -> None:

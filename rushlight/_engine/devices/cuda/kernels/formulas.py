@@ -16,6 +16,7 @@ import numpy as np
 from rushlight._engine.kernels.emit.atom_code import EMITTERS
 from rushlight._engine.kernels.emit.lanes import Lane
 from rushlight._engine.numerics import incomplete_gamma, orthogonal_polynomials as orthogonal
+from rushlight._engine.numerics.error_gamma import STIRLING
 from rushlight._engine.numerics.float64_formulas import Symbolic, horner
 from rushlight._engine.ops.atoms import ATOMS
 
@@ -149,7 +150,7 @@ def lgamma(x: Any) -> Any:
         low = high < 10
         product, high = product * np.where(low, high, 1.0), np.where(low, high + 1, high)
     inverse = 1 / (high * high)
-    tail = horner(inverse, _STIRLING) / high
+    tail = horner(inverse, STIRLING) / high
     far = (high - 0.5) * np.log(high) - high + (0.91893853320467274178 + tail) - np.log(product)
     far = np.where(np.isinf(y), np.inf, far)
     found = np.where(y <= 2.5, near, far)
@@ -157,10 +158,6 @@ def lgamma(x: Any) -> Any:
     reflected = np.log(np.pi / sine) - found
     found = np.where(mirror, reflected, found)
     return np.where((x <= 0) & (x == np.floor(x)), np.inf, found)
-
-
-# B(2k) / (2k (2k - 1)), highest first.
-_STIRLING = (-3617 / 122400, 1 / 156, -691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)
 
 
 def _series(a: Any, x: Any) -> Any:
