@@ -21,6 +21,7 @@ import rushlight as torch
 from rushlight._engine.core.pytree import broadcast, flatten, tree_map
 from rushlight._engine.core.recording import TAPE, opaque
 from rushlight._engine.dispatch.interpreters import BELOW, MODES, STACK
+from rushlight._engine.names.alternatives import attribute
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight.autograd import Function
 from rushlight.export.overloads import fits, overloads, recorded
@@ -319,6 +320,10 @@ class _Namespace:
         return iter([name for name in vars(self) if name != "_name"])
 
     def __getattr__(self, own: str) -> Any:
+        try:  # another op of PyTorch's namespace, which can be imported
+            return attribute(f"rushlight.ops.{self._name}", own)
+        except AttributeError:
+            pass
         raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{own}'")
 
 

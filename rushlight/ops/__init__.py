@@ -24,7 +24,10 @@ def load_library(path: str) -> None:
 
 # Namespaces of packages, with the module that defines their ops when they are asked for: once the package is
 # imported, as the ops of a compiled extension are there from then on.
-_WHEN_ASKED = {"torchvision": ("rushlight_vision", "rushlight_vision.extension")}
+_WHEN_ASKED = {
+    "torchvision": ("rushlight_vision", "rushlight_vision.extension"),
+    "_c10d_functional": ("rushlight", "rushlight.distributed.communication.exported"),
+}
 
 
 def __getattr__(name: str) -> object:

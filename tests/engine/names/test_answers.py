@@ -43,7 +43,11 @@ def test_a_private_name_is_the_public_things(private, public):
 
 
 def test_ops_of_pytorchs_namespaces_can_be_named():
-    for op in (torch.ops.c10d.scatter_, torch.ops._c10d_functional.wait_tensor, torch.ops.quantized.linear):
+    absent = (
+        torch.ops._c10d_functional.all_gather_into_tensor_coalesced
+    )  # of a namespace whose others are there
+    assert torch.ops._c10d_functional.wait_tensor(torch.ones(2)).tolist() == [1, 1]
+    for op in (torch.ops.c10d.scatter_, absent, torch.ops.quantized.linear):
         assert op.default is not None
         with pytest.raises(NotImplementedError, match="can be imported but is not there"):
             op(torch.ones(2))
