@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
 from rushlight._custom_op.impl import (
     _custom_op_with_schema,
     _find_custom_op,
+    checked_function,
     infer_schema,
     parse_qualname,
     validate_namespace,
@@ -20,21 +20,10 @@ __all__ = ["custom_op", "get_ctx", "impl", "impl_abstract", "impl_backward", "im
 
 def custom_op(qualname: str, func_or_schema: Callable[..., Any] | str | None = None) -> Any:
     """Define an op by a signature, or by that of a function, which is not called; a decorator without one."""
-    space, name = parse_qualname(qualname)
-    validate_namespace(space)
+    validate_namespace(parse_qualname(qualname)[0])
 
     def inner(func: Callable[..., Any]) -> Callable[..., Any]:
-        if not inspect.isfunction(func):
-            raise ValueError(
-                f"custom_op(...)(func): Expected `func` to be a Python function, got: {type(func)}"
-            )
-        if func.__name__ != name:
-            raise ValueError(
-                f"custom_op(qualname='{qualname}', ...)(func): expected `func` to have name '{name}' but got "
-                f"'{func.__name__}'. Please either change the name of `func` or the qualname that "
-                "is passed to "
-                "`custom_op`"
-            )
+        checked_function(func, qualname)
         _custom_op_with_schema(qualname, infer_schema(func, mutates_args=()))
         return func
 

@@ -290,24 +290,27 @@ def _defined(space: str, name: str, schema: Schema) -> CustomOp:
     return made
 
 
+def checked_function(func: Any, qualname: str) -> tuple[str, str]:
+    """(namespace, name) of an op that a function of its name declares; ValueError for other functions."""
+    if not inspect.isfunction(func):
+        raise ValueError(f"custom_op(...)(func): Expected `func` to be a Python function, got: {type(func)}")
+    space, name = parse_qualname(qualname)
+    validate_namespace(space)
+    if func.__name__ != name:
+        raise ValueError(
+            f"custom_op(qualname='{qualname}', ...)(func): expected `func` to have name '{name}' but got "
+            f"'{func.__name__}'. Please either change the name of `func` or the qualname that is passed to "
+            "`custom_op`"
+        )
+    return space, name
+
+
 def custom_op(qualname: str, manual_schema: str | None = None) -> Callable[..., Any]:
     """A decorator that makes an op of a function's signature; the function itself is not called."""
     _warn_deprecated()
 
     def inner(func: Callable[..., Any]) -> CustomOp:
-        if not inspect.isfunction(func):
-            raise ValueError(
-                f"custom_op(...)(func): Expected `func` to be a Python function, got: {type(func)}"
-            )
-        space, name = parse_qualname(qualname)
-        validate_namespace(space)
-        if func.__name__ != name:
-            raise ValueError(
-                f"custom_op(qualname='{qualname}', ...)(func): expected `func` to have name '{name}' but got "
-                f"'{func.__name__}'. Please either change the name of `func` or the qualname that "
-                "is passed to "
-                "`custom_op`"
-            )
+        space, name = checked_function(func, qualname)
         text = infer_schema(func, mutates_args=()) if manual_schema is None else manual_schema
         schema = _functional(name + text, space)
         if manual_schema is not None:

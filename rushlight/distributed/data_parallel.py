@@ -93,7 +93,7 @@ class DistributedDataParallel(Module, Joinable):
         self._set_bucket_size(bucket_cap_mb)
         self._comm_hooks: list[tuple[Any, Any]] = []
         if init_sync:
-            self._verify_shapes()
+            _verify_param_shape_across_processes(self.process_group, list(self._trained().values()))
             self._sync_module_states(0, self._init_buffers)
         if any(isinstance(m, torch.nn.SyncBatchNorm) for m in module.modules()):
             raise ValueError("SyncBatchNorm layers only work with GPU modules")
@@ -161,9 +161,6 @@ class DistributedDataParallel(Module, Joinable):
             )
         self.static_graph = True
         self._make_reducer()
-
-    def _verify_shapes(self) -> None:
-        _verify_param_shape_across_processes(self.process_group, list(self._trained().values()))
 
     def _sync_module_states(self, source: int, buffers: bool) -> None:
         """Parameters, and buffers, as rank `source` of the group has them."""

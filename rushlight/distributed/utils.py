@@ -11,8 +11,6 @@ import rushlight as torch
 import rushlight.distributed as dist
 from rushlight.distributed.communication.common import broadcast_coalesced
 
-_BUCKET_BYTES = 250 * 1024 * 1024
-
 
 def _pack_kwargs(*args: Any, **kwargs: Any) -> tuple[tuple[Any, ...], tuple[str, ...]]:
     """(all values, positional ones first; the names of the last of them)."""

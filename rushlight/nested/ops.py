@@ -10,17 +10,18 @@ from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nested import strided_ops
 from rushlight.nested.strided_layout import Strided
-from rushlight.nested.tensor import NestedInt, NestedTensor, Rule, is_pointwise
-
-# Ops of one nested tensor that are the same op of its values, whatever else they take.
-_OF_VALUES = frozenset(
-    "clone contiguous to _to_dtype float double half bfloat16 long int cpu type type_as dropout "
-    "alpha_dropout zeros_like "
-    "ones_like empty_like full_like rand_like randn_like is_floating_point is_complex is_signed element_size "
-    "zero_ fill_ bernoulli where gelu silu div div_ true_divide floor_divide masked_fill masked_fill_".split()
+from rushlight.nested.tensor import (
+    OF_VALUES,
+    REDUCTIONS,
+    NestedInt,
+    NestedTensor,
+    Rule,
+    is_pointwise,
+    unbound,
 )
-# Reductions; without a dim, of all values.
-_REDUCE = frozenset("sum mean amax amin max min any all prod var std logsumexp norm argmax argmin".split())
+
+_OF_VALUES = OF_VALUES | {"clone", "contiguous", "zero_", "fill_", "gelu", "silu"}
+_REDUCTIONS = REDUCTIONS | {"argmax", "argmin"}
 
 
 def run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -305,12 +306,8 @@ def _copy(func: Any, input: NestedTensor, src: Any, non_blocking: bool = False) 
     return input
 
 
-def _unbound(func: Any, input: NestedTensor, dim: int = 0) -> Any:
-    return input.unbind(dim)
-
-
 _RULES: dict[str, Rule] = {
-    **dict.fromkeys(_REDUCE, _reduce),
+    **dict.fromkeys(_REDUCTIONS, _reduce),
     **dict.fromkeys(("softmax", "log_softmax", "_softmax"), _softmax),
     **dict.fromkeys(("chunk", "split", "narrow", "split_with_sizes", "cumsum", "flip"), _at_even_dim("dim")),
     **dict.fromkeys(("linear", "layer_norm", "rms_norm", "glu"), _along_last),
@@ -328,5 +325,5 @@ _RULES: dict[str, Rule] = {
     "scaled_dot_product_attention": _attention,
     "equal": _same,
     "copy_": _copy,
-    "unbind": _unbound,
+    "unbind": unbound,
 }

@@ -15,6 +15,7 @@ import numpy as np
 
 import rushlight as torch
 from rushlight._engine.core.errors import wrap_dim
+from rushlight._engine.core.layout import contiguous_strides
 from rushlight._engine.tensors.geometry import strided
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nested.tensor import NestedTensor
@@ -28,12 +29,6 @@ class Places(NamedTuple):
     sizes: Sizes
     strides: Sizes
     starts: tuple[int, ...]
-
-
-def contiguous_strides(sizes: Sequence[int]) -> tuple[int, ...]:
-    """The strides of a component that lies in memory without gaps."""
-    behind = list(accumulate(reversed(sizes[1:]), lambda a, b: a * max(b, 1), initial=1))
-    return tuple(reversed(behind)) if sizes else ()
 
 
 def in_order(sizes: Sizes) -> Places:
@@ -165,12 +160,12 @@ class Strided(NestedTensor):
         if not self.numel():
             raise RuntimeError("at least one constituent tensor should have non-zero numel")
         largest = [max(sizes) for sizes in zip(*self.places.sizes, strict=True)]
-        wanted = list(output_size)[1:] if output_size is not None else largest
         if output_size is not None and len(output_size) != self.dim():
             raise RuntimeError(
                 "Length of output_size does not match NestedTensor dims. Broadcasting is not supported."
             )
-        if any(have > size for have, size in zip(largest, wanted, strict=True)):
+        count, *wanted = [len(self), *largest] if output_size is None else output_size
+        if count < len(self) or any(have > size for have, size in zip(largest, wanted, strict=True)):
             raise RuntimeError(
                 "Value in output_size is less than NestedTensor padded size. Truncation is not supported."
             )
@@ -179,12 +174,8 @@ class Strided(NestedTensor):
             gaps = [n for size, have in zip(wanted, part.shape) for n in (size - have, 0)]
             rows.append(torch.nn.functional.pad(part, gaps[::-1], value=padding))
         padded = torch.stack(rows)
-        more = 0 if output_size is None else output_size[0] - len(rows)
-        if more < 0:
-            raise RuntimeError(
-                "Value in output_size is less than NestedTensor padded size. Truncation is not supported."
-            )
-        return torch.cat([padded, padded.new_full((more, *wanted), padding)]) if more > 0 else padded
+        more = count - len(rows)
+        return torch.cat([padded, padded.new_full((more, *wanted), padding)]) if more else padded
 
     def __len__(self) -> int:
         return len(self.places.sizes)

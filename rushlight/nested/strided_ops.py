@@ -11,19 +11,12 @@ import rushlight as torch
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nested.strided_layout import Strided, check_whole, of_parts, of_views
-from rushlight.nested.tensor import Rule, is_pointwise
+from rushlight.nested.tensor import OF_VALUES, REDUCTIONS, Rule, is_pointwise, unbound
 
-# Ops of the buffer that are no pointwise rows.
-_OF_BUFFER = frozenset(
-    "to _to_dtype float double half bfloat16 long int cpu type type_as dropout alpha_dropout zeros_like "
-    "ones_like empty_like full_like rand_like randn_like is_floating_point is_complex is_signed "
-    "element_size bernoulli "
-    "where masked_fill masked_fill_ div div_ __truediv__ true_divide floor_divide".split()
-)
+_OF_VALUES = OF_VALUES | {"__truediv__"}
 # Ops whose operands may lie in different orders.
 _ANYWHERE = frozenset("add sub mul".split())
 _WRITE = frozenset("__iadd__ __isub__ __imul__ __itruediv__ __ifloordiv__ __imod__ __ipow__".split())
-_REDUCE = frozenset("sum mean amax amin max min any all prod var std logsumexp norm".split())
 
 
 def run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -32,7 +25,7 @@ def run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     rule = _RULES.get(name)
     if rule is not None:
         return rule(func, *args, **kwargs)
-    if is_pointwise(name) or name in _OF_BUFFER:
+    if is_pointwise(name) or name in _OF_VALUES:
         return _elementwise(func, args, kwargs)
     raise NotImplementedError(
         f"torch.{name} of a nested tensor: it is not written for these; use unbind() and the components, or "
@@ -464,12 +457,8 @@ def _attention(
     return of_parts([func(*row, None, **given) for row in rows])
 
 
-def _unbound(func: Any, input: Strided, dim: int = 0) -> Any:
-    return input.unbind(dim)
-
-
 _RULES: dict[str, Rule] = {
-    **dict.fromkeys(_REDUCE, _reduce),
+    **dict.fromkeys(REDUCTIONS, _reduce),
     **dict.fromkeys(("softmax", "log_softmax", "_softmax"), _softmax),
     **dict.fromkeys(("matmul", "__matmul__", "mm"), _matmul),
     **dict.fromkeys(("view", "_view", "reshape"), _view),
@@ -491,6 +480,6 @@ _RULES: dict[str, Rule] = {
     "select": _select,
     "split_with_sizes": _split_with_sizes,
     "squeeze": _squeeze,
-    "unbind": _unbound,
+    "unbind": unbound,
     "unsqueeze": _unsqueeze,
 }

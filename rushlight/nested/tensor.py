@@ -401,6 +401,21 @@ def _rebuilt(values: Tensor, offsets: Tensor, ragged: int, layout: Any) -> Neste
     return make(values, Extent(offsets), ragged, layout)
 
 
+# Ops of one nested tensor that are the same op of its values, whatever else they take, and no pointwise rows.
+OF_VALUES = frozenset(
+    "to _to_dtype float double half bfloat16 long int cpu type type_as dropout alpha_dropout zeros_like "
+    "ones_like empty_like full_like rand_like randn_like is_floating_point is_complex is_signed element_size "
+    "bernoulli where masked_fill masked_fill_ div div_ true_divide floor_divide".split()
+)
+# Reductions; without a dim, of all values.
+REDUCTIONS = frozenset("sum mean amax amin max min any all prod var std logsumexp norm".split())
+
+
+def unbound(func: Any, input: NestedTensor, dim: int = 0) -> Any:
+    """The op unbind."""
+    return input.unbind(dim)
+
+
 def is_pointwise(name: str) -> bool:
     """Whether a row works element by element."""
     row = ROWS.get(name) or ROWS.get(name.rstrip("_"))

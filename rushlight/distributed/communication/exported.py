@@ -6,30 +6,24 @@ The ops are those of torch.ops._c10d_functional, whose groups are told by name.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
 from typing import Any
 
 import rushlight
 import rushlight.distributed as dist
+from rushlight.distributed.communication.work import Future, Work, _create_work_from_future
 from rushlight.library import Library
 
-_NAMES = {"SUM": "sum", "AVG": "avg", "PRODUCT": "product", "MIN": "min", "MAX": "max"}
 _LIBRARY = Library("_c10d_functional", "FRAGMENT")
 
 
 def _op(schema: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: the function of an op of this signature."""
+    """Decorator: the op of this signature, which a function computes."""
 
     def define(function: Callable[..., Any]) -> Callable[..., Any]:
         name = _LIBRARY.define(schema)
         _LIBRARY.impl(name, function, "CompositeExplicitAutograd")
-        called = getattr(rushlight.ops._c10d_functional, name)
-
-        @wraps(function)
-        def call(*args: Any) -> Any:
-            return called(*args)
-
-        return call
+        op: Callable[..., Any] = getattr(rushlight.ops._c10d_functional, name)
+        return op
 
     return define
 
@@ -88,64 +82,59 @@ def _all_to_all(
     return found
 
 
-class Done:
+def _over(async_op: bool, *written: Any) -> Work | None:
     """The work of a collective that is over."""
-
-    def wait(self, timeout: Any = None) -> bool:
-        """True."""
-        return True
-
-    def is_completed(self) -> bool:
-        """True."""
-        return True
-
-
-def _over(async_op: bool) -> Any:
-    return Done() if async_op else None
+    if not async_op:
+        return None
+    future = Future()
+    future.set_result([*written])
+    return _create_work_from_future(future)
 
 
 def _name(op: Any) -> str:
-    return _NAMES.get(getattr(op, "name", str(op)), str(getattr(op, "name", op)).lower())
+    return str(getattr(op, "name", op)).lower()
 
 
-def all_reduce(tensor: Any, op: Any, group: Any, async_op: bool) -> Any:
+def all_reduce(tensor: Any, op: Any, group: Any, async_op: bool) -> Work | None:
     """torch.distributed.all_reduce."""
     tensor.copy_(_wait(_all_reduce(tensor, _name(op), group.group_name)))
-    return _over(async_op)
+    return _over(async_op, tensor)
 
 
-def broadcast(tensor: Any, src: int, group: Any, async_op: bool) -> Any:
+def broadcast(tensor: Any, src: int, group: Any, async_op: bool) -> Work | None:
     """torch.distributed.broadcast, of the rank `src` of all."""
     tensor.copy_(_wait(_broadcast(tensor, src, group.group_name)))
-    return _over(async_op)
+    return _over(async_op, tensor)
 
 
-def all_gather(tensors: Sequence[Any], tensor: Any, group: Any, async_op: bool) -> Any:
+def all_gather(tensors: Sequence[Any], tensor: Any, group: Any, async_op: bool) -> Work | None:
     """torch.distributed.all_gather."""
     whole = _wait(_all_gather(tensor, group.size(), group.group_name))
     size = tensor.shape[0]
     for i, into in enumerate(tensors):
         into.copy_(whole[i * size : (i + 1) * size])
-    return _over(async_op)
+    return _over(async_op, *tensors)
 
 
-def all_gather_into_tensor(output: Any, input: Any, group: Any, async_op: bool) -> Any:
+def all_gather_into_tensor(output: Any, input: Any, group: Any, async_op: bool) -> Work | None:
     """torch.distributed.all_gather_into_tensor."""
     output.copy_(_wait(_all_gather(input, group.size(), group.group_name)))
-    return _over(async_op)
+    return _over(async_op, output)
 
 
-def reduce_scatter_tensor(output: Any, input: Any, op: Any, group: Any, async_op: bool) -> Any:
+def reduce_scatter_tensor(output: Any, input: Any, op: Any, group: Any, async_op: bool) -> Work | None:
     """torch.distributed.reduce_scatter_tensor."""
     output.copy_(_wait(_reduce_scatter(input, _name(op), group.size(), group.group_name)))
-    return _over(async_op)
+    return _over(async_op, output)
 
 
-def all_to_all_single(output: Any, input: Any, received: Any, sent: Any, group: Any, async_op: bool) -> Any:
+def all_to_all_single(
+    output: Any, input: Any, received: Any, sent: Any, group: Any, async_op: bool
+) -> Work | None:
     """torch.distributed.all_to_all_single."""
     sizes = [
         list(given or [t.shape[0] // group.size()] * group.size())
         for given, t in ((received, output), (sent, input))
     ]
     output.copy_(_wait(_all_to_all(input, *sizes, group.group_name)))
-    return _over(async_op)
+    return _over(async_op, output)

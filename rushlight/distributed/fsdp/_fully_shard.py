@@ -13,7 +13,7 @@ from rushlight.distributed.device_mesh import DeviceMesh, init_device_mesh
 from rushlight.distributed.fsdp.api import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
 from rushlight.distributed.fsdp.layouts import Rows
 from rushlight.distributed.fsdp.schedule import Managed
-from rushlight.distributed.fsdp.unit import Unit
+from rushlight.distributed.fsdp.unit import Unit, reduce_all
 from rushlight.distributed.tensor.dtensor import DTensor, make
 from rushlight.distributed.tensor.placement_types import Replicate, Shard, _StridedShard
 from rushlight.nn.parameter import Parameter
@@ -85,12 +85,7 @@ class FSDPModule:
         units = [member.unit for member in self._members(True) if member.unit is not None]
         for unit in units:
             unit.sync = True
-            unit.reduce()
-        for unit in units:
-            unit.finish()
-            unit.show_shards()
-            unit.release()
-            unit.reset()
+        reduce_all(units)
 
     def set_is_last_backward(self, is_last_backward: bool) -> None:
         """Taken; every backward ends with all reductions done."""
@@ -276,9 +271,6 @@ def _unit(
     slots, params = slots_of(modules, lambda m: managed(m) is not None, ignored, False)
     if not params:
         return None
-    if place is not None:
-        for p in params:
-            p.data = p.data.to("cpu")
     for places, p in zip(slots, params, strict=True):
         if p.ndim == 0:
             raise ValueError(

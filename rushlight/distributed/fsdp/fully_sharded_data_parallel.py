@@ -399,8 +399,6 @@ def _make_unit(
     place = None
     if offload and torch.cuda.is_available():
         place = torch.device("cuda", torch.cuda.current_device())
-        for p in params:
-            p.data = p.data.to("cpu")
     dtypes_asked = precision.param_dtype, precision.reduce_dtype
     unit = Unit(slots, params, Flat, shards, replicas, *dtypes_asked, align, place)
     unit.named = named

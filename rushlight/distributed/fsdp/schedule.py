@@ -11,7 +11,7 @@ import rushlight as torch
 from rushlight._engine.autograd import hooks
 from rushlight._engine.core.pytree import flatten, tree_map
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.distributed.fsdp.unit import Unit
+from rushlight.distributed.fsdp.unit import Unit, reduce_all
 
 
 class Schedule:
@@ -41,14 +41,7 @@ class Schedule:
 
     def end(self) -> None:
         """All gradients have come: reduce what is left, wait, let go."""
-        units = [m.unit for m in self.members if m.unit is not None]
-        for unit in units:
-            unit.reduce()
-        for unit in units:
-            unit.finish()
-            unit.show_shards()
-            unit.release()
-            unit.reset()
+        reduce_all([m.unit for m in self.members if m.unit is not None])
         for handle in self.handles:
             handle.remove()
         self.handles, self.armed = [], False

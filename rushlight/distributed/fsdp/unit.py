@@ -60,7 +60,7 @@ class Unit:
 
     shards: the group over which they are cut; replicas: the group whose ranks hold equal shards, or None.
     param_dtype, reduce_dtype: of whole parameters, and of gradients on their way; None: the parameters' own.
-    place: the device that computes, where the shards lie on another one.
+    place: the device that computes, where the shards lie on the CPU.
     """
 
     def __init__(
@@ -79,6 +79,9 @@ class Unit:
         self.names = [places[0][2] for places in slots]
         world = 1 if shards is None else shards.size()
         rank = 0 if shards is None else dist.get_rank(shards)
+        if place is not None:
+            for p in params:
+                p.data = p.data.to("cpu")
         self.layout: Layout = layout([tuple(_part(p).shape) for p in params], world, rank, align)
         self.dtype, self.device = params[0].dtype, params[0].device
         self.wanted, self.offloaded = (param_dtype, reduce_dtype), place is not None
@@ -299,3 +302,14 @@ class Unit:
                 p.grad = p._state(piece) if self.layout.rows else piece
             else:
                 p.grad.add_(p._state(piece) if self.layout.rows else piece)
+
+
+def reduce_all(units: list[Unit]) -> None:
+    """Sum what gradients units still have over the ranks, wait for all sums, and let go of what is whole."""
+    for unit in units:
+        unit.reduce()
+    for unit in units:
+        unit.finish()
+        unit.show_shards()
+        unit.release()
+        unit.reset()

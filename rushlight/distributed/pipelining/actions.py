@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from enum import Enum
 from typing import NamedTuple
 
@@ -89,6 +90,7 @@ OVERLAP_F_B = _ComputationType.OVERLAP_F_B
 _COMPUTES = (FORWARD, FULL_BACKWARD, BACKWARD_INPUT, BACKWARD_WEIGHT, OVERLAP_F_B)
 
 Pair = tuple[int, int]  # a stage, a microbatch
+_Done = Counter[tuple[int, _ComputationType]]  # how many microbatches a stage has done of a kind, in order
 
 
 def gpipe(stage: int, stages: int, count: int) -> list[_Action]:
@@ -159,7 +161,7 @@ def there_and_back(ranks: int, stages: int, count: int) -> dict[int, list[_Actio
     """
     mine = generate_rank_to_stage_mapping(ranks, stages, "v")
     found: dict[int, list[_Action]] = {rank: [] for rank in range(ranks)}
-    done: set[_Action] = set()
+    done: _Done = Counter()
     while any(len(actions) < 3 * len(mine[0]) * count for actions in found.values()):
         now = {rank: _next(mine[rank], stages, count, done, 2 * ranks) for rank in range(ranks)}
         if all(action is None for action in now.values()):
@@ -167,30 +169,21 @@ def there_and_back(ranks: int, stages: int, count: int) -> dict[int, list[_Actio
         for rank, action in now.items():
             if action is not None:
                 found[rank].append(action)
-                done.add(action)
+                done[action[:2]] += 1
     return found
 
 
-def _next(mine: list[int], stages: int, count: int, done: set[_Action], most: int) -> _Action | None:
+def _next(mine: list[int], stages: int, count: int, done: _Done, most: int) -> _Action | None:
     """What a rank can do now, that has the stages `mine`."""
-
-    def first(kind: _ComputationType, stage: int) -> _Action | None:
-        left = (_Action(stage, kind, n) for n in range(count))
-        return next((action for action in left if action not in done), None)
-
-    for stage in mine:
-        action = first(BACKWARD_INPUT, stage)
-        if action is not None and _needed(action, stages) <= done:
-            return action
-    kept = sum(a.stage_index in mine and a.computation_type is FORWARD for a in done)
-    kept -= sum(a.stage_index in mine and a.computation_type is BACKWARD_WEIGHT for a in done)
-    for stage in reversed(mine):
-        action = first(FORWARD, stage)
-        if action is not None and kept < most and _needed(action, stages) <= done:
-            return action
-    for stage in mine:
-        action = first(BACKWARD_WEIGHT, stage)
-        if action is not None and _needed(action, stages) <= done:
+    kept = sum(done[stage, FORWARD] - done[stage, BACKWARD_WEIGHT] for stage in mine)
+    tries = [(stage, BACKWARD_INPUT) for stage in mine]
+    if kept < most:
+        tries += [(stage, FORWARD) for stage in reversed(mine)]
+    tries += [(stage, BACKWARD_WEIGHT) for stage in mine]
+    for stage, kind in tries:
+        number = done[stage, kind]
+        action = _Action(stage, kind, number)
+        if number < count and all(number < done[before[:2]] for before in _needed(action, stages)):
             return action
     return None
 

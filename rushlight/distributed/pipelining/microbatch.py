@@ -131,10 +131,6 @@ def split_args_kwargs_into_chunks(
     found_named = _shard_dict_of_args(kwargs, named, len(found))
     if len(found_named) < len(found):
         found = _shard_dict_of_args(places, specs, len(found_named))
-    if len(found) != len(found_named):
-        raise RuntimeError(
-            f"args and kwargs are split into different number of chunks: {len(found)}, {len(found_named)}"
-        )
     return [tuple(piece[n] for n in range(len(piece))) for piece in found], found_named
 
 

@@ -35,6 +35,7 @@ class _PipelineSchedule:
     """
 
     _stages: list[_PipelineStageBase]
+    _mine: dict[int, _PipelineStageBase]  # the same by number
     rank: int
     pp_group_size: int
     _num_stages: int
@@ -55,6 +56,10 @@ class _PipelineSchedule:
         self._has_backward = loss_fn is not None
         self._internal_losses: dict[int, Any] = {}
         self.pipeline_order: dict[int, list[_Action | None]] = {}
+        self._told: tuple[Any, dict[int, list[_Action]]] = None, {}
+
+    def _check(self) -> None:
+        """ValueError for what the schedule cannot run."""
 
     def _take(self, stages: list[_PipelineStageBase]) -> None:
         """Be the schedule of this rank's stages."""
@@ -64,9 +69,9 @@ class _PipelineSchedule:
     def _map_stages(self, mapping: dict[int, int]) -> None:
         """Let each stage know which rank has which."""
         self.stage_index_to_group_rank = mapping
-        mine = {stage.stage_index: stage for stage in self._stages}
+        self._mine = {stage.stage_index: stage for stage in self._stages}
         for stage in self._stages:
-            stage.stage_index_to_group_rank, stage.neighbours = mapping, mine
+            stage.stage_index_to_group_rank, stage.neighbours = mapping, self._mine
 
     def eval(self, *args: Any, target: Any = None, losses: list[Any] | None = None, **kwargs: Any) -> Any:
         """A step of forwards alone."""
@@ -144,15 +149,12 @@ class _PipelineSchedule:
     ) -> None:
         """Run this rank's actions on microbatches."""
         arg_mbs, kwarg_mbs = self._check_inputs(arg_mbs, kwarg_mbs, target_mbs, losses)
-        mine = {stage.stage_index: stage for stage in self._stages}
         self._internal_losses = {}
         for stage in self._stages:
             stage.set_sync(False)
-        order = actions.with_transfers(
-            self.pipeline_order, self.stage_index_to_group_rank, self._has_backward
-        )
-        for action in order[self.rank]:
-            stage, kind, number = mine[action.stage_index], action.computation_type, action.microbatch_index
+        for action in self._all_actions()[self.rank]:
+            stage, kind = self._mine[action.stage_index], action.computation_type
+            number = action.microbatch_index
             if number is None:
                 continue
             if kind in _MOVES:
@@ -170,6 +172,15 @@ class _PipelineSchedule:
                 stage.perform_reduce_grad(self._n_microbatches if self.scale_grads else 1)
             stage.set_sync(True)
         self._update_losses(losses)
+
+    def _all_actions(self) -> dict[int, list[_Action]]:
+        """What ranks compute, send and receive: found anew only where what it follows from has changed."""
+        ranks, backward = self.stage_index_to_group_rank, self._has_backward
+        if self._told[0] != (self.pipeline_order, ranks, backward):
+            order = actions.with_transfers(self.pipeline_order, ranks, backward)
+            copied = {rank: [*row] for rank, row in self.pipeline_order.items()}
+            self._told = (copied, dict(ranks), backward), order
+        return self._told[1]
 
     def _backward(self, stage: _PipelineStageBase, kind: _ComputationType, number: int) -> None:
         """A backward of any kind."""
@@ -217,6 +228,7 @@ class PipelineScheduleSingle(_PipelineSchedule):
         self._take([stage])
         self._map_stages(stage.stage_index_to_group_rank)
         self.pipeline_order = self._get_pipeline_order() or {}
+        self._check()
 
     def _get_pipeline_order(self) -> dict[int, list[_Action | None]] | None:
         """What each rank does."""
@@ -253,29 +265,11 @@ class Schedule1F1B(PipelineScheduleSingle):
 
     _order = staticmethod(actions.alternating)
 
-    def __init__(
-        self,
-        stage: _PipelineStageBase,
-        n_microbatches: int,
-        loss_fn: Any = None,
-        args_chunk_spec: Any = None,
-        kwargs_chunk_spec: Any = None,
-        output_merge_spec: Any = None,
-        scale_grads: bool = True,
-    ) -> None:
-        super().__init__(
-            stage,
-            n_microbatches,
-            loss_fn,
-            args_chunk_spec,
-            kwargs_chunk_spec,
-            output_merge_spec,
-            scale_grads,
-        )
-        if n_microbatches < self._num_stages:
+    def _check(self) -> None:
+        if self._n_microbatches < self._num_stages:
             raise ValueError(
-                f"Number of microbatches ({n_microbatches}) must be greater than or equal to the number of "
-                f"stages ({self._num_stages})."
+                f"Number of microbatches ({self._n_microbatches}) must be greater than or equal to the "
+                f"number of stages ({self._num_stages})."
             )
 
 
@@ -307,9 +301,6 @@ class PipelineScheduleMulti(_PipelineSchedule):
         self._map_stages(generate_stage_to_rank_mapping(self.pp_group_size, self._num_stages, self._style))
         self._check()
         self.pipeline_order = self._orders()
-
-    def _check(self) -> None:
-        """ValueError for what the schedule cannot run."""
 
     def _orders(self) -> dict[int, list[_Action | None]]:
         """What each rank does."""

@@ -22,7 +22,7 @@ from rushlight.distributed.pipelining._backward import (
     weight_gradients,
 )
 from rushlight.distributed.pipelining._utils import PipeliningMetadataError, TensorMeta, mesh_key
-from rushlight.distributed.tensor.dtensor import DTensor
+from rushlight.distributed.tensor.dtensor import DTensor, _part
 
 _KINDS = 4  # of messages: sizes, shapes, activations, gradients
 
@@ -32,10 +32,6 @@ def _as_tuple(output: Any) -> tuple[Any, ...]:
     if type(output) is list:
         return tuple(output)
     return output if isinstance(output, tuple) else (output,)
-
-
-def _local(t: Any) -> Any:
-    return t.to_local() if isinstance(t, DTensor) else t
 
 
 class _PipelineStageBase:
@@ -138,7 +134,7 @@ class _PipelineStageBase:
         self._tell_shapes(outputs, mb_index)
         for number, t in enumerate(outputs):
             tag = self._tag(self.stage_index, mb_index, 2, number)
-            self._isend(_local(t).detach(), self.stage_index + 1, tag)
+            self._isend(_part(t).detach(), self.stage_index + 1, tag)
 
     def receive_forward(self, mb_index: int) -> None:
         """Begin to receive what this stage computes with."""
@@ -300,9 +296,11 @@ class _PipelineStageBase:
         if full_backward or self.dw_builder is not None:
             found = self._run(lambda: stage_backward(made, grads, inputs), last_backward)
             if self.dw_builder is not None:
-                self.dw_runner[bwd_chunk_id] = self.dw_builder()
+                weights = self.dw_builder()
                 if full_backward:
-                    self.dw_runner.pop(bwd_chunk_id)()
+                    weights()
+                else:
+                    self.dw_runner[bwd_chunk_id] = weights
         else:
             found = input_gradients(made, grads, [] if self.is_first else inputs)
             self._later[bwd_chunk_id] = made, grads, inputs
@@ -317,7 +315,7 @@ class _PipelineStageBase:
         """The gradients of the weights, where backward_one_chunk has left them for later."""
         if not self.has_backward:
             return
-        if self.dw_builder is not None and bwd_chunk_id in self.dw_runner:
+        if bwd_chunk_id in self.dw_runner:
             self.dw_runner.pop(bwd_chunk_id)()
             return
         if bwd_chunk_id not in self._later:
@@ -370,7 +368,7 @@ def _as_lies(grad: Any, t: Any) -> Any:
     """A gradient's part, where the tensor's part is."""
     if isinstance(grad, DTensor) and isinstance(t, DTensor):
         return grad.redistribute(t.device_mesh, t.placements).to_local()
-    return _local(grad)
+    return _part(grad)
 
 
 class PipelineStage(_PipelineStageBase):
