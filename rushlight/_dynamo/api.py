@@ -205,7 +205,12 @@ is_dynamo_compiling = is_compiling
 
 def is_exporting() -> bool:
     """Whether torch.export records a call."""
-    return any(hasattr(tape, "exports") for tape in TAPE)
+    return _exporting() is not None
+
+
+def _exporting() -> Any:
+    """The tape by which torch.export records a call; None where it records none."""
+    return next((tape for tape in TAPE if hasattr(tape, "exports")), None)
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
@@ -215,10 +220,8 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
 
     @functools.wraps(fn)
     def plain(*args: Any, **kwargs: Any) -> Any:
-        if not is_exporting():  # which records what the function does
-            escape(f"{getattr(fn, '__name__', fn)!r} is disabled" + (f" ({reason})" if reason else ""))
         noted: Any = nullcontext()
-        if is_exporting():
+        if is_exporting():  # which records what the function does
             from rushlight.fx import traceback  # few programs need it
 
             if traceback.has_preserved_node_meta():
@@ -229,6 +232,8 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
                         "_torchdynamo_disable_method": getattr(fn, "__name__", str(fn)),
                     }
                 )
+        else:
+            escape(f"{getattr(fn, '__name__', fn)!r} is disabled" + (f" ({reason})" if reason else ""))
         before, _INSIDE.compiled = _INSIDE.compiled, False
         try:
             with noted:
@@ -286,7 +291,7 @@ def assume_constant_result(fn: Any) -> Any:
 
     @functools.wraps(fn)
     def known(*args: Any, **kwargs: Any) -> Any:
-        tape: Any = next((tape for tape in TAPE if hasattr(tape, "exports")), None)
+        tape = _exporting()
         if tape is None:
             return fn(*args, **kwargs)
         with tape.to.paused():

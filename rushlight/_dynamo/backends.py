@@ -67,12 +67,11 @@ class CompiledByBackend:
         new = not trace.nodes
         trace.ends = [] if self.fullgraph or new else None
         found = choice.call(trace, self.function, args, kwargs)
-        for why, _, breaks in trace.ends or () if new else ():
-            if breaks:
-                counters["graph_break"][why] += 1
-        refused = next(((why, where) for why, where, breaks in trace.ends or () if breaks), None)
-        if self.fullgraph and refused is not None:
-            raise Unsupported("fullgraph=True, but the graph ends early: {}, at {}".format(*refused))
+        breaks = [(why, where) for why, where, is_break in trace.ends or () if is_break]
+        for why, _ in breaks if new else ():
+            counters["graph_break"][why] += 1
+        if self.fullgraph and breaks:
+            raise Unsupported("fullgraph=True, but the graph ends early: {}, at {}".format(*breaks[0]))
         return found
 
 
@@ -91,7 +90,7 @@ class Known:
         trace = self.traces.get(kind)
         if trace is None:
             trace = self.traces[kind] = Trace()
-            trace.program = partial(Segment, self.backend, self.sizes.of_kind())
+            trace.program = partial(Segment, self.backend, SizesOfKind(self.sizes))
         return trace
 
 

@@ -70,13 +70,10 @@ class Sizes:
 
     dynamic: bool | None = None
 
-    def of_kind(self) -> SizesOfKind:
-        """For the graphs of one kind of arguments."""
-        return SizesOfKind(self)
-
 
 class SizesOfKind:
-    """Graphs that a backend gave back as they were: these compute the same ops at other sizes, too.
+    """Graphs of one kind of arguments that a backend gave back as they were: these compute the same ops at
+    other sizes, too.
 
     So it is not asked again where PyTorch has a graph of free sizes: with dynamic=True, and without a
     `dynamic` in those dims that have differed. A size of 0 or 1 is never free.

@@ -31,7 +31,7 @@ class OptimizeContext:
 
 
 class _Disabled(OptimizeContext):
-    """optimize(disable=True), and run(): functions stay as they are."""
+    """optimize(disable=True): functions stay as they are."""
 
     def __call__(self, fn: Any) -> Any:
         """`fn` itself."""

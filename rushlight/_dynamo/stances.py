@@ -117,9 +117,9 @@ def chosen(
     if not known and name == "eager_on_recompile":
         return function
     if not known and name == "fail_on_recompile":
-        raise RuntimeError(_refusal(function, bool(runner.plans)))
+        raise RuntimeError(_refusal(function, "stance is 'fail_on_recompile'", bool(runner.plans)))
     if not known and runner.plans and config.error_on_recompile:
-        raise RecompileError(_refusal(function, True).replace("stance is 'fail_on_", "config is 'error_on_"))
+        raise RecompileError(_refusal(function, "config is 'error_on_recompile'", True))
     return runner if known else functools.partial(_heard, runner)
 
 
@@ -128,13 +128,13 @@ def _heard(runner: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return runner(*args, **kwargs)
 
 
-def _refusal(function: Any, again: bool) -> str:
+def _refusal(function: Any, why_not: str, again: bool) -> str:
     module = getattr(function, "__self__", None)
     code = getattr(getattr(module, "forward", function), "__code__", None)
     where = f" filename: {code.co_filename!r}, function name: {code.co_name!r}," if code else ""
     line = f" line number: {code.co_firstlineno}" if code else f" {function!r}"
     why = "\n    triggered by sizes, dtypes or other arguments that no program is for yet" if again else ""
-    return f"Detected recompile when torch.compile stance is 'fail_on_recompile'.{where}{line}{why}"
+    return f"Detected recompile when torch.compile {why_not}.{where}{line}{why}"
 
 
 _collective = [False]

@@ -107,10 +107,7 @@ class _Declared:
             for i, name in enumerate(names)
         ]
         training = given.get(_TRAINING.get(schema.name, ""))
-        self._written = [
-            (p.alias_info is not None and p.alias_info.is_write) or (bool(training) and p.name in _STATISTICS)
-            for p in schema.arguments
-        ]
+        self._written = [p.is_written or (bool(training) and p.name in _STATISTICS) for p in schema.arguments]
 
     def is_mutable(self, argument: int) -> bool:
         """Whether the op may write to an argument."""

@@ -629,7 +629,7 @@ def _heard(listener: Listener) -> Iterator[None]:
     if listener.symbolic:
         module.__call__ = _module_call(listener, run)
     try:
-        with python_functions(listener.symbolic), noticed(listener):
+        with python_functions() if listener.symbolic else nullcontext(), noticed(listener):
             yield
     finally:
         module.__call__ = run

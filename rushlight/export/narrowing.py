@@ -28,13 +28,19 @@ def narrowed(known: list[Symbol], numbers: Any, refused: Callable[[str], None]) 
     equal = [pair for r, _ in guards if r.sign == "==" and (pair := _equal(r, known)) is not None]
     if not changed and not equal:
         return known
-    fixed = [s for s in known if s.name in changed and _fixed_by_its_bounds(s, *changed[s.name])]
+    fixed = [
+        (s, *s.given.told)
+        for s in known
+        if s.name in changed
+        and isinstance(s.given, _Hint)
+        and _fixed_by_its_bounds(s.given, *changed[s.name])
+    ]
     if fixed:
         raise ValueError(
             "\n".join(
-                "- Received user-specified dim hint Dim.DYNAMIC(min={}, max={}), ".format(*_told(s))
-                + f"but tracing inferred a static shape of {changed[s.name][0]} for dimension {s.path}."
-                for s in fixed
+                f"- Received user-specified dim hint Dim.DYNAMIC(min={least}, max={most}), but tracing "
+                f"inferred a static shape of {changed[s.name][0]} for dimension {s.path}."
+                for s, least, most in fixed
             )
         )
     violated = [s for s in known if s.name in changed and s.refuses(*changed[s.name])]
@@ -51,14 +57,9 @@ def narrowed(known: list[Symbol], numbers: Any, refused: Callable[[str], None]) 
     return [s for s in bounded if s.low < s.high]
 
 
-def _told(s: Symbol) -> tuple[Any, Any]:
-    """The bounds that a hint was given."""
-    return s.given.told if isinstance(s.given, _Hint) else (s.low, s.high)
-
-
-def _fixed_by_its_bounds(s: Symbol, low: Any, high: Any) -> bool:
+def _fixed_by_its_bounds(hint: _Hint, low: Any, high: Any) -> bool:
     """Whether what the program asks leaves one number of what was said of a DYNAMIC size."""
-    return isinstance(s.given, _Hint) and s.given.kind == "DYNAMIC" and low == high and low in s.given.told
+    return hint.kind == "DYNAMIC" and low == high and low in hint.told
 
 
 def within_given(known: Sequence[Symbol]) -> None:
@@ -69,12 +70,12 @@ def within_given(known: Sequence[Symbol]) -> None:
     for s in known:
         if s.wanted is None:
             continue
-        low, high = s.wanted
+        low, high = s.wanted.min, s.wanted.max
         if high < s.low or low > s.high:
             ends = "int_oo" if s.high == UNBOUNDED else s.high
-            given = _told(s)
+            least, most = s.wanted.told
             told.append(
-                f"- Received user-specified min/max range of [{given[0]}, {given[1]}], conflicting with the "
+                f"- Received user-specified min/max range of [{least}, {most}], conflicting with the "
                 f"inferred min/max range of [{s.low}, {ends}], for {s.path}."
             )
         s.low, s.high, s.wanted = max(s.low, low), min(s.high, high), None

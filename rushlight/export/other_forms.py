@@ -15,8 +15,7 @@ from rushlight.export import spellings
 
 def outs(schema: Any) -> list[str]:
     """The parameters that a signature with `out=` writes its results into."""
-    written = re.findall(r"\(\w!\)(?:\[\])? (\w+)", schema.text)
-    return [p.name for p in schema.arguments if p.kwarg_only and p.name in written]
+    return [p.name for p in schema.arguments if p.is_out]
 
 
 def into(schema: Any, others: dict[str, Any]) -> Callable[..., Any] | None:

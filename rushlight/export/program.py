@@ -242,8 +242,9 @@ class ExportedProgram:
     def range_constraints(self) -> dict[Any, ValueRanges]:
         """The bounds of sizes that may change, by symbol."""
         if self._ranges is None:
-            told = {text: bounds for s in self._symbols for text, bounds in s.ranges().items()}
-            self._ranges = {parsed(text): bounds for text, bounds in told.items()}
+            self._ranges = {
+                parsed(text): bounds for s in self._symbols for text, bounds in s.ranges().items()
+            }
         return self._ranges
 
     @property

@@ -128,8 +128,8 @@ class Symbol:
         self.hint = max(hint, min(2, self.high), self.low)
         self.places: dict[Place, Callable[[int], int]] = {}
         self.source = ""
-        # The bounds that were given, where the sample's size lies outside of them.
-        self.wanted: tuple[Any, Any] | None = None
+        # The hint, where the sample's size lies outside of its bounds.
+        self.wanted: _Hint | None = None
 
     @property
     def shown(self) -> str:
@@ -165,9 +165,14 @@ class Symbol:
         return found
 
     @property
+    def first(self) -> Place:
+        """Where it is first found."""
+        return min(self.places, key=lambda p: (p.leaf, p.dim or 0))
+
+    @property
     def path(self) -> str:
-        """Where it is first found, as a path from the inputs."""
-        place = min(self.places, key=lambda p: (p.leaf, p.dim or 0))
+        """The same, as a path from the inputs."""
+        place = self.first
         source = re.sub(r"\.size\(\)\[\d+\]$", "", re.sub(r"^L", "inputs", self.source))
         return source if place.dim is None else f"{source}.shape[{place.dim}]"
 
@@ -276,7 +281,7 @@ def _placed(
     if place.dim is None and not named and dim.min == 2:  # a number, which may be any
         symbol.low, symbol.hint = -UNBOUNDED, size
     if outside and not named and size > 1:
-        symbol.wanted = (dim.min, dim.max)
+        symbol.wanted = dim
         symbol.low, symbol.high, symbol.hint = (-UNBOUNDED if place.dim is None else 2), UNBOUNDED, size
     if named and (dim.root.min, dim.root.max) != (symbol.low, symbol.high):
         raise UserError(
@@ -300,10 +305,9 @@ def joined(known: Sequence[Symbol]) -> Iterator[list[Symbol]]:
     for by_dim in (True, False):
         found: dict[Any, Symbol] = {}
         for symbol in known:
-            place = min(symbol.places, key=lambda p: (p.leaf, p.dim or 0))
             key: Any = symbol.name
             if not isinstance(symbol.given, Dim):
-                key = (symbol.size, place.dim if by_dim else None)
+                key = (symbol.size, symbol.first.dim if by_dim else None)
             if key not in found:
                 found[key] = copy.copy(symbol)
                 found[key].places = {}

@@ -19,7 +19,6 @@ from rushlight._engine.core.callers import warn
 from rushlight.fx.codegen import python_code
 from rushlight.fx.graph import Graph
 from rushlight.nn.modules.base.tree import _addindent
-from rushlight.package import sys_importer
 
 _numbers = count()
 
@@ -261,13 +260,16 @@ class GraphModule(torch.nn.Module):
 
         A UserWarning names these children, which are pickled.
         """
+        from rushlight.package import sys_importer  # late: it loads all of torch.package
+
         place = Path(folder)
         place.mkdir(exist_ok=True)
         torch.save(self.state_dict(), place / "state_dict.pt")
         made, pickled = [], []
+        repeated = [getattr(torch.nn, name) for name in _REPEATED]
         for name, child in self.named_children():
             text = repr(child)
-            if type(child) in _REPEATED:
+            if type(child) in repeated:
                 made.append(f"setattr(self, {name!r}, {text})")
                 continue
             file = place / f"{name}.pt"
@@ -321,15 +323,7 @@ class GraphModule(torch.nn.Module):
 
 
 # Layers whose repr() makes them again.
-_REPEATED = (
-    torch.nn.Linear,
-    torch.nn.Conv1d,
-    torch.nn.Conv2d,
-    torch.nn.Conv3d,
-    torch.nn.BatchNorm1d,
-    torch.nn.BatchNorm2d,
-    torch.nn.BatchNorm3d,
-)
+_REPEATED = ("Linear", "Conv1d", "Conv2d", "Conv3d", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d")
 
 
 def _emptied(t: torch.Tensor) -> str:

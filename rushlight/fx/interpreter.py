@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 from rushlight.fx import traceback as notes
@@ -57,11 +57,9 @@ class Interpreter:
         with self._set_current_node(n):
             return getattr(self, n.op)(n.target, args, kwargs)
 
-    @contextmanager
-    def _set_current_node(self, node: Node) -> Iterator[None]:
+    def _set_current_node(self, node: Node) -> AbstractContextManager[None]:
         """Within the `with`, what is made is made for a node."""
-        with notes.set_current_meta(node, f"Interpreter_{type(self).__name__}"):
-            yield
+        return notes.set_current_meta(node, f"Interpreter_{type(self).__name__}")
 
     def boxed_run(self, args_list: list[Any]) -> Any:
         """run(*args_list), which clears the list, so that an input's memory is free after its last use."""

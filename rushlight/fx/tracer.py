@@ -195,7 +195,8 @@ class Tracer(TracerBase):
         if isinstance(concrete_args, tuple):
             names = [p.name for p in own if p.kind not in _STARS]
             if concrete_args and own and not names and is_module:
-                return root_fn, [*args, *self._flat_inputs(concrete_args)]
+                inputs = [f"input_{i}" for i in range(len(concrete_args))]  # forward takes any arguments
+                return root_fn, [*args, *(self.create_proxy("placeholder", n, (), {}) for n in inputs)]
             if len(names) != len(concrete_args):
                 raise RuntimeError(
                     f"Tracing expected {len(names)} arguments but got {len(concrete_args)} concrete arguments"
@@ -205,10 +206,6 @@ class Tracer(TracerBase):
             name = _STARS.get(p.kind, "") + p.name
             args.append(self._proxy_placeholder(name, concrete_args, signature, inspect.unwrap(root_fn)))
         return self._taken_apart(_taking_all(root_fn), args, root_fn)
-
-    def _flat_inputs(self, values: tuple[Any, ...]) -> list[Any]:
-        """Inputs of a forward that takes any arguments."""
-        return [self.create_proxy("placeholder", f"input_{i}", (), {}) for i in range(len(values))]
 
     def _proxy_placeholder(
         self,
@@ -247,17 +244,14 @@ class Tracer(TracerBase):
         call, get = cls.__call__, cls.__getattr__
 
         def called(module: Any, *args: Any, **kwargs: Any) -> Any:
-            own = getattr(getattr(module, "forward", module), "__globals__", None)
-            if own is not None and id(own) not in seen:
-                seen.add(id(own))
-                replace([(own, name, f) for name, f in own.items() if id(f) in self._functions])
+            look_in(getattr(getattr(module, "forward", module), "__globals__", None))
             return self.call_module(module, lambda *a, **k: call(module, *a, **k), args, kwargs)
 
         def read(module: Any, attr: str) -> Any:
             return self.getattr(attr, get(module, attr), cache)
 
         held: list[tuple[dict[str, Any], str, Any]] = []
-        seen = {id(own) for own in (scope, *self._modules)}
+        seen: set[int] = set()
 
         def replace(functions: list[tuple[dict[str, Any], str, Any]]) -> None:
             """Calls of these, (globals, name, function), are nodes as long as this runs."""
@@ -265,6 +259,12 @@ class Tracer(TracerBase):
                 run = known if known is not None else vars(builtins)[name]
                 held.append((own, name, known))
                 own[name] = self._wrapping(run)
+
+        def look_in(own: dict[str, Any] | None) -> None:
+            """The same of a module's globals, when they are first met."""
+            if own is not None and id(own) not in seen:
+                seen.add(id(own))
+                replace([(own, name, f) for name, f in own.items() if id(f) in self._functions])
 
         methods = [(owner, name, getattr(owner, name)) for owner, name in _wrapped_methods_to_patch]
         cls.__call__, cls.__getattr__ = called, read
@@ -274,7 +274,7 @@ class Tracer(TracerBase):
                 setattr(owner, name, self._wrapping_method(name, method))
             replace([(own, name, own.get(name)) for own, name in _wrapped])
             for own in (scope, *self._modules):
-                replace([(own, name, f) for name, f in own.items() if id(f) in self._functions])
+                look_in(own)
             yield
         finally:
             cls.__call__, cls.__getattr__ = call, get

@@ -59,7 +59,6 @@ _NAMES: dict[str, Any] = {
     "unchecked_cast": unchecked_cast,
     "uninitialized": uninitialized,
 }
-_SPACES = ("torch", "ops", "ops.prim", "ops.aten", "CONSTANTS")
 _MODULES = ("Module", "ModuleInterface")
 _INTERFACES = ("Interface", "ModuleInterface")
 
@@ -84,7 +83,7 @@ class _FileNames(Names):
         if isinstance(base, Known) and isinstance(base.object, EnumType) and name in base.object.__members__:
             return Known(base.object[name])
         path = f"{base.path}.{name}" if isinstance(base, Space) else ""
-        if path in _SPACES or (isinstance(base, Space) and base.path == "ops"):
+        if isinstance(base, Space) and base.path == "ops":
             return Space(path)
         if path.startswith("__torch__."):
             return self.archive.named(path)

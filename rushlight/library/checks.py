@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -47,7 +46,7 @@ def _named(op: Any, args: Any, kwargs: Any) -> dict[str, Any]:
 def _written(op: Any) -> set[str]:
     """The names of arguments that the op says it writes to; "unknown" stands for all."""
     schema, written = getattr(op, "_schema", None), set(getattr(op, "_mutates", ()))
-    return written | set(re.findall(r"\(\w+!\)\S* (\w+)", str(schema))) if schema else written
+    return written | {p.name for p in schema.arguments if p.is_written} if schema else written
 
 
 def _schema(op: Any, args: Any, kwargs: Any, **tolerance: Any) -> None:

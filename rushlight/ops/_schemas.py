@@ -61,9 +61,14 @@ class Param(NamedTuple):
         return None if self.default is REQUIRED else self.whole_default
 
     @property
+    def is_written(self) -> bool:
+        """Whether the op writes into it."""
+        return self.alias_info is not None and self.alias_info.is_write
+
+    @property
     def is_out(self) -> bool:
         """Whether it is a result's memory: `out=` of a signature."""
-        return self.kwarg_only and self.alias_info is not None and self.alias_info.is_write
+        return self.kwarg_only and self.is_written
 
     @property
     def whole_default(self) -> Any:

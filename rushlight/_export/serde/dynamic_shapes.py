@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import rushlight as torch
-from rushlight._engine.core.pytree import NODES, kind_of, tree_map
+from rushlight._engine.core.pytree import kind_of, tree_map
 from rushlight.export.errors import UserError
 from rushlight.export.recording.shapes_given import check
-from rushlight.export.symbols import UNBOUNDED, Dim, _Hint
+from rushlight.export.symbols import UNBOUNDED, Dim, _Hint, children
 
 __all__ = ["DynamicShapesSpec", "RootDim", "_dump_dynamic_shapes", "_load_dynamic_shapes"]
 
@@ -58,7 +58,7 @@ def _written(value: Any, shape: Any, dims: dict[str, RootDim]) -> Any:
     if isinstance(value, dict):
         return {k: _written(v, None if shape is None else shape[k], dims) for k, v in value.items()}
     if kind_of(value) is not None and not isinstance(value, (tuple, list)):  # a program's class: its parts
-        value = list(NODES[kind_of(value)].flatten_fn(value)[0])
+        value = [item for _, item in children(value)]
     if isinstance(value, (tuple, list)):
         parts = [_written(v, None if shape is None else shape[i], dims) for i, v in enumerate(value)]
         return tuple(parts) if isinstance(value, tuple) else parts

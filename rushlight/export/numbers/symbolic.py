@@ -579,11 +579,8 @@ SIZES = (Sym, SymInt, SymFloat)
 
 
 @contextmanager
-def python_functions(symbolic: bool = True) -> Iterator[None]:
-    """max(), min() and math.pow() of symbolic numbers are symbolic; symbolic: where there are such."""
-    if not symbolic:
-        yield
-        return
+def python_functions() -> Iterator[None]:
+    """max(), min() and math.pow() of symbolic numbers are symbolic."""
     before = (builtins.max, builtins.min, math.pow)
     most, least, power = before
 

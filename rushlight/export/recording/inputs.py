@@ -48,23 +48,12 @@ def by_parameter(shapes: Any, forward: inspect.Signature, bound: dict[str, Any],
 
 
 def spread(shapes: Any, order: dict[str, Any]) -> list[Any]:
-    """What `dynamic_shapes` says of each leaf."""
+    """What `dynamic_shapes` says of each leaf; a dict of it has the keys of `order`."""
     if shapes is None:
         return [None for value in order.values() for _ in flatten(value)[0]]
     if not isinstance(shapes, (dict, tuple, list)):
         raise UserError(f"Expected dynamic_shapes to be a dict, tuple or list, got {type(shapes)}")
     if isinstance(shapes, dict):
-        if shapes.keys() != order.keys():
-            only = list(order.values())
-            enclosed = len(only) == 1 and isinstance(only[0], dict) and only[0].keys() == shapes.keys()
-            hint = (
-                " Since here `inputs` is a list/tuple enclosing a single dict, maybe you just forgot to "
-                "enclose `dynamic_shapes` in a list/tuple?"
-            )
-            raise UserError(
-                "When `dynamic_shapes` is specified as a dict, its top-level keys must be the "
-                f"arg names {list(order)} of `inputs`, but here they are {list(shapes)}.{hint * enclosed}"
-            )
         shapes = [shapes[name] for name in order]
     if len(shapes) != len(order):
         raise UserError(

@@ -9,7 +9,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.export import overloads
-from rushlight.export.numbers.symbolic import SYMBOLIC, plain
+from rushlight.export.numbers.symbolic import any_symbolic, plain
 
 
 class MadeOfNumbers:
@@ -22,7 +22,7 @@ class MadeOfNumbers:
 
     def of_numbers(self, data: Any, dtype: Any) -> Any:
         """The tensor of numbers and nested lists of them, told as such; None where none depends on inputs."""
-        if self.depth or self.is_constant(True if not _has_symbolic(data) else None):
+        if self.depth or self.is_constant(None if any_symbolic((data,)) else True):
             return None
         kind = dtype or _made_of(data)
 
@@ -36,13 +36,6 @@ class MadeOfNumbers:
             return made
 
         return told(data)
-
-
-def _has_symbolic(data: Any) -> bool:
-    """Whether numbers, or nested lists of them, depend on inputs."""
-    if isinstance(data, (list, tuple)):
-        return any(map(_has_symbolic, data))
-    return isinstance(data, SYMBOLIC)
 
 
 def _made_of(data: Any) -> Any:

@@ -6,7 +6,6 @@ results lie in memory of their own, and whether its fake function tells what the
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +17,7 @@ from rushlight._subclasses.fake_tensor import FakeTensor, FakeTensorMode, Metada
 
 def wanted() -> bool:
     """Whether programs' ops are to be held to their word."""
-    return bool(getattr(config, "fake_tensor_propagate_real_tensors", False))
+    return bool(config.fake_tensor_propagate_real_tensors)
 
 
 def tensors(tree: Any) -> list[torch.Tensor]:
@@ -46,7 +45,7 @@ def checked(op: Any, run: Callable[[], Any], named: dict[str, Any], fake: Callab
 
 def _check_writes(op: Any, named: dict[str, Any], before: dict[str, list[torch.Tensor]]) -> None:
     """RuntimeError where arguments were written into, or not, against what the signature says."""
-    written = set(re.findall(r"\(\w+!\)\S* (\w+)", str(op._opoverload._schema)))
+    written = {p.name for p in op._opoverload._schema.arguments if p.is_written}
     for name, value in named.items():
         now = tensors(value)
         if not now:

@@ -14,13 +14,13 @@ import rushlight as torch
 from rushlight._engine.autograd import grad_mode
 from rushlight._engine.dispatch import interpreters
 from rushlight._higher_order_ops.wrap import wrap_with_autocast, wrap_with_set_grad_enabled
+from rushlight.export.recording.places import PACKAGE
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node
 
-_PACKAGE = torch.__file__.rpartition("__init__")[0]
 _FILES = ("_engine/autograd/grad_mode.py", "amp/autocast_mode.py")
-_MODES = tuple(os.path.join(_PACKAGE, *file.split("/")) for file in _FILES)
+_MODES = tuple(os.path.join(PACKAGE, *file.split("/")) for file in _FILES)
 
 
 def _of_program() -> bool:
@@ -28,7 +28,7 @@ def _of_program() -> bool:
     frame: Any = sys._getframe(2)
     while frame is not None and frame.f_code.co_filename.startswith(_MODES):
         frame = frame.f_back
-    return frame is not None and not frame.f_code.co_filename.startswith(_PACKAGE)
+    return frame is not None and not frame.f_code.co_filename.startswith(PACKAGE)
 
 
 class Regions:
@@ -65,8 +65,7 @@ class Regions:
         try:
             yield
         finally:
-            interpreters.STACK.modes.remove(self)
-            interpreters.STACK.modes.insert(place, self)
+            self._back(place)
 
     def _behind(self) -> int:
         """Stand behind autocast; the place before."""
@@ -76,10 +75,20 @@ class Regions:
         modes.insert(min(first, place), modes.pop(place))
         return place
 
+    def _back(self, place: int) -> None:
+        """Stand at a place among the interpreters again."""
+        interpreters.STACK.modes.remove(self)
+        interpreters.STACK.modes.insert(place, self)
+
+    def _enter(self, op: Any, given: tuple[Any, ...]) -> None:
+        """What follows is in one more region."""
+        self.region = (*self.region, (op, given, next(self._numbers)))
+
     @contextmanager
     def within_autocast(self, given: tuple[Any, ...]) -> Iterator[None]:
         """A context whose ops are noted to be in autocast."""
-        before, self.region = self.region, (*self.region, (wrap_with_autocast, given, next(self._numbers)))
+        before = self.region
+        self._enter(wrap_with_autocast, given)
         try:
             yield
         finally:
@@ -93,7 +102,7 @@ class Regions:
         if self.region and self.region[-1][0] is wrap_with_set_grad_enabled:
             self.region = self.region[:-1]
         else:
-            self.region = (*self.region, (wrap_with_set_grad_enabled, (enabled,), next(self._numbers)))
+            self._enter(wrap_with_set_grad_enabled, (enabled,))
 
     def begins(self, mode: Any) -> None:
         """A context of the program begins."""
@@ -101,17 +110,16 @@ class Regions:
         if isinstance(mode, torch.autocast) and self.decomposes:
             self._places[id(mode)] = self._behind()
         elif isinstance(mode, torch.autocast):
-            given = mode.device, mode.fast_dtype, mode._enabled, mode._cache_enabled
-            self.region = (*self.region, (wrap_with_autocast, given, next(self._numbers)))
+            self._enter(
+                wrap_with_autocast, (mode.device, mode.fast_dtype, mode._enabled, mode._cache_enabled)
+            )
         else:
             self._grad_is(bool(getattr(mode, "enabled", getattr(mode, "mode", True))))
 
     def ends(self, mode: Any) -> None:
         """It ends."""
         if id(mode) in self._places:
-            modes = interpreters.STACK.modes
-            modes.remove(self)
-            modes.insert(self._places.pop(id(mode)), self)
+            self._back(self._places.pop(id(mode)))
         if id(mode) in self._before:
             _, self.grad, self.region = self._before.pop(id(mode))
 
@@ -168,6 +176,8 @@ def wrapped(graph: Graph, root: Any) -> dict[Node, Node]:
     """Write each part of a graph that is in a mode as a call of an op; `root` gets the graphs. What the nodes
     of a part are now.
     """
+    if not any(node.meta.get("region") for node in graph.nodes):
+        return {}
     _gather(graph)
     found: dict[Node, Node] = {}
     for region, group in groupby(list(graph.nodes), _outermost):

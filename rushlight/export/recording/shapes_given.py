@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 import rushlight as torch
-from rushlight._engine.core.pytree import NODES, kind_of
+from rushlight._engine.core.pytree import kind_of
 from rushlight.export.errors import UserError
-from rushlight.export.symbols import Dim, _Hint
+from rushlight.export.symbols import Dim, _Hint, children
 
 _EACH = "a Dim, Dim.AUTO, Dim.STATIC, or Dim.DYNAMIC"
 _BUILT = (dict, list, tuple)
@@ -56,7 +56,7 @@ def _check(value: Any, shape: Any, path: str) -> None:
     elif shape is None or kind_of(value) is None:
         return
     elif type(value) not in _BUILT:  # a program's class: told by its parts in order
-        parts = NODES[kind_of(value)].flatten_fn(value)[0]
+        parts = [item for _, item in children(value)]
         if isinstance(shape, (list, tuple)) and len(shape) == len(parts):
             _each(type(shape)(parts), shape, path)
     elif type(shape) not in _BUILT:

@@ -212,8 +212,8 @@ class PythonWriter(Writer):
         template = of_tensors.get(*keys) if takes_tensors else plain.get(*keys) or of_tensors.get(*keys)
         if template is None:
             wanted = node.schema.overload or "default"
-            own = [op for op in defined(node.kind) if op._overloadname == wanted]
-            function = own[0] if own else _function(name, node.schema.overload)
+            own = (op for op in defined(node.kind) if op._overloadname == wanted)
+            function = next(own, None) or _function(name, node.schema.overload)
             template = plain.get(*keys) if function is None else None
             return function or template or f"rt.absent({node.kind!r})"
         return template
@@ -264,7 +264,7 @@ def runner(function: Function) -> Callable[..., Any]:
 
 def _of_type(value: Any, t: Type) -> Any:
     """What a function gave that stays Python, as a program takes it; RuntimeError for something else."""
-    fitting = _sequenced(value, t)
+    fitting = _sequenced(value, t) if t.args else value
     if not castable(fitting, t):
         raise RuntimeError(
             f" expected value of type {t.short()} for return value but instead got value of type "
@@ -352,7 +352,7 @@ def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any
             value = list(default) if isinstance(default, list) else default
         if name in function.repeated and isinstance(value, (int, float)):
             value = [value] * function.repeated[name]
-        fitting = _sequenced(value, t)
+        fitting = _sequenced(value, t) if t.args else value
         if not castable(fitting, t):
             shown = type(value).__name__
             if isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -412,10 +412,12 @@ def _sequenced(value: Any, t: Type) -> Any:
     """A value with tuples in place of all that can be gone through where its type says so, as PyTorch takes
     lists, tensors, iterators; a range may be a list of numbers.
     """
+    if not t.args:
+        return value
     kind = t.kind
     if kind == "Optional" and value is not None:
         return _sequenced(value, t.args[0])
-    if kind == "Tuple" and t.args:
+    if kind == "Tuple":
         if not isinstance(value, Iterable):
             return value
         parts = value if isinstance(value, tuple) else tuple(value)
@@ -423,11 +425,11 @@ def _sequenced(value: Any, t: Type) -> Any:
             return value
         taken = tuple(map(_sequenced, parts, t.args))
         return value if isinstance(value, tuple) and all(map(is_, taken, parts)) else taken
-    if kind == "List" and t.args and t.args[0].kind in ("int", "float", "bool") and isinstance(value, range):
+    if kind == "List" and t.args[0].kind in ("int", "float", "bool") and isinstance(value, range):
         return list(value)
-    if kind == "List" and t.args and t.args[0].kind in ("Tuple", "List") and type(value) in (list, tuple):
+    if kind == "List" and t.args[0].kind in ("Tuple", "List") and type(value) in (list, tuple):
         return [_sequenced(v, t.args[0]) for v in value]
-    if kind == "Dict" and t.args and t.args[1].kind == "Tuple" and type(value) is dict:
+    if kind == "Dict" and t.args[1].kind == "Tuple" and type(value) is dict:
         return {k: _sequenced(v, t.args[1]) for k, v in value.items()}
     return value
 
