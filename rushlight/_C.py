@@ -54,6 +54,8 @@ def __getattr__(name: str) -> Any:
 _HOMES = {
     "_dispatch_has_kernel_for_dispatch_key": ("library", "_has_kernel"),
     "_AutoDispatchBelowAutograd": ("library.below", "AutoDispatchBelowAutograd"),
+    "_get_autograd_fallback_mode": ("library.fallback", "get_mode"),
+    "_set_autograd_fallback_mode": ("library.fallback", "set_mode"),
     "_construct_storage_from_data_pointer": (
         "_engine.devices.cuda.accounts.checkpoints",
         "_construct_storage_from_data_pointer",

@@ -15,7 +15,7 @@ from functools import partial, singledispatch
 from inspect import Parameter, Signature, signature
 from types import SimpleNamespace
 from typing import Any
-from weakref import finalize
+from weakref import finalize, proxy
 
 import rushlight as torch
 from rushlight._engine.core.pytree import broadcast, flatten, tree_map
@@ -26,6 +26,7 @@ from rushlight._engine.ops.signature import REQUIRED
 from rushlight.autograd import Function
 from rushlight.export.overloads import fits, overloads, recorded
 from rushlight.library.below import LEVEL
+from rushlight.library.fallback import falls_back, followed
 from rushlight.library.inferring import infer_schema as infer_schema
 from rushlight.ops import NAMESPACES
 from rushlight.ops._schemas import Schema, parsed
@@ -165,7 +166,9 @@ class CustomOpDef:
                 f"{self._name}(): {error}. Declaration: {self._schema}"
             ) from None
         for p in self._schema.arguments if self._schema else ():
-            if p.name in bound.arguments and not fits(p.type, value := bound.arguments[p.name], True):
+            value = bound.arguments.get(p.name)
+            undefined = value is None and p.type == "Tensor"
+            if p.name in bound.arguments and not undefined and not fits(p.type, value, True):
                 raise RuntimeError(
                     f"{self._name}() Expected a value of type '{p.type}' for argument '{p.name}' but instead "
                     f"found type '{type(value).__name__}'. Declaration: {self._schema}"
@@ -207,7 +210,11 @@ class CustomOpDef:
         if autograd is None and (self._opaque or self._backward or self._vmap):
             return _Call.apply(self, tree, given, *leaves)
         args, named = given(*tree.unflatten(leaves))
-        return self._compute(leaves, args, named) if autograd is None else autograd(*args, **named)
+        if autograd is not None and autograd is not fallthrough_kernel:
+            return autograd(*args, **named)
+        if autograd is not None or TAPE or not falls_back(self._kernels):
+            return self._compute(leaves, args, named)
+        return followed(self._name, self._schema, leaves, partial(self._compute, leaves, args, named))
 
     def __copy__(self) -> CustomOpDef:
         return self  # there is one of each
@@ -487,6 +494,8 @@ class Library:
             )
         self._defined.update([ns] if kind == "DEF" else [])
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
+        # What PyTorch's asks to define and implement; a program may delete it before the library itself.
+        self.m: Any = proxy(self)
         # What it has defined, by name with the overload's, and functions: they go with it, as PyTorch's do.
         self._made: list[tuple[str, CustomOpDef]] = []
         self._given: list[tuple[dict[str, Any], str, Any]] = []
@@ -571,7 +580,10 @@ class Library:
             raise RuntimeError(f"could not parse dispatch key: {key}")
         own = str(op_name).rpartition("::")[2]
         op = op_name if isinstance(op_name, CustomOpDef) else _entry(f"{self.ns}::{own}")
-        if fn is not fallthrough_kernel:
+        if fn is fallthrough_kernel and key.startswith("Autograd"):
+            op._kernels[key] = fn
+            self._given.append((op._kernels, key, fn))
+        elif fn is not fallthrough_kernel:
             op._kernels[key] = partial(fn, None) if with_keyset else fn
             self._given.append((op._kernels, key, op._kernels[key]))
 
