@@ -11,6 +11,7 @@ from rushlight.jit.program import runtime as rt
 from rushlight.jit.templates.table import of_tensors
 from rushlight.nn import functional as F
 from rushlight.nn.utils import rnn
+from rushlight.toplevel import encoder
 
 Scalar = int | float | bool
 
@@ -430,8 +431,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "_convolution": rt.convolution,
     "convolution": rt.convolution,
     "__interpolate": rt.interpolate,
-    "_native_multi_head_attention": rt.attention,
-    "_transformer_encoder_layer_fwd": rt.encoder_layer,
+    "_native_multi_head_attention": encoder._native_multi_head_attention,
+    "_transformer_encoder_layer_fwd": encoder._transformer_encoder_layer_fwd,
 }
 for _op, _function in _FUNCTIONS.items():
     of_tensors(_op)(_function)
