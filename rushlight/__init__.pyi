@@ -86,12 +86,14 @@ from rushlight.toplevel.functions import _log_softmax as _log_softmax
 from rushlight import _logging as _logging
 from rushlight.ao.quantized_tensors import _make_per_channel_quantized_tensor as _make_per_channel_quantized_tensor
 from rushlight.ao.quantized_tensors import _make_per_tensor_quantized_tensor as _make_per_tensor_quantized_tensor
+from rushlight.toplevel.encoder import _native_multi_head_attention as _native_multi_head_attention
 from rushlight.nested.strided_layout import _nested_from_padded as _nested_from_padded
 from rushlight.nested.strided_layout import _nested_from_padded_and_nested_example as _nested_from_padded_and_nested_example
 from rushlight._C import _nnpack_available as _nnpack_available
 from rushlight import _ops as _ops
 from rushlight.toplevel.functions import _prelu_kernel as _prelu_kernel
 from rushlight import _prims_common as _prims_common
+from rushlight.toplevel.encoder import _rowwise_prune as _rowwise_prune
 from rushlight.toplevel.functions import _running_with_deploy as _running_with_deploy
 from rushlight.nn.scaled import _scaled_grouped_mm as _scaled_grouped_mm
 from rushlight.nn.scaled import _scaled_mm as _scaled_mm
@@ -110,6 +112,8 @@ from rushlight.sparse.unchecked import _sparse_sum as _sparse_sum
 from rushlight.toplevel.functions import _stack as _stack
 from rushlight.distributions.families.implicit import _standard_gamma_grad as _standard_gamma_grad
 from rushlight import _subclasses as _subclasses
+from rushlight.toplevel.encoder import _transform_bias_rescale_qkv as _transform_bias_rescale_qkv
+from rushlight.toplevel.encoder import _transformer_encoder_layer_fwd as _transformer_encoder_layer_fwd
 from rushlight.toplevel.functions import _unique as _unique
 from rushlight.toplevel.functions import _unique2 as _unique2
 from rushlight import _utils as _utils

@@ -1,4 +1,4 @@
-"""What autograd makes of ops that have no function for the key "Autograd": it warns, if anybody asks it back."""
+"""What autograd makes of ops that have no function for the key "Autograd": a node that warns in backward."""
 
 from __future__ import annotations
 

