@@ -16,6 +16,7 @@ import rushlight as torch
 from rushlight._engine.core.accelerator import Interface, NoArray
 from rushlight._engine.core.settings import settings
 from rushlight._engine.devices.cuda.driver.library import Library
+from rushlight._engine.devices.cuda.memory import Memory
 from rushlight._engine.tensors import kind
 
 _MODULES = (
@@ -33,7 +34,12 @@ def _reload() -> None:
 
 
 def use(setting: str) -> None:
-    """Let the process have the devices of a setting; those that there were are forgotten."""
+    """Let the process have the devices of a setting; those that there were are forgotten, and their memory is
+    gone: what ops know of the devices' arrays goes on to hold them.
+    """
+    for device in Interface.platform.devices() if Interface.platform is not None else ():
+        if isinstance(device.memory, Memory):
+            device.memory.drop()
     settings.cuda = setting
     Interface.platform, Interface.array, Interface.looked = None, NoArray, False
     for key in [k for k in kind._kinds if k[1].startswith("cuda")]:
@@ -56,6 +62,8 @@ def devices(request: Any) -> Iterator[None]:
     yield
     torch.set_default_device("cpu")
     if setting == "driver":
+        for memory in Library.stand_in.memories:
+            memory.drop()
         install(None)
     use("")
 

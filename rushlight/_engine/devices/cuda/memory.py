@@ -60,9 +60,12 @@ class Memory:
         self.first = window
 
     def __del__(self) -> None:
-        """The pages are gone; the addresses stay reserved, so that nothing else is found there."""
         if hasattr(self, "window"):
-            self._libc.madvise(self.first, self.window.size, _DONTNEED)
+            self.drop()
+
+    def drop(self) -> None:
+        """The pages are gone; the addresses stay reserved, so that nothing else is found there."""
+        self._libc.madvise(self.first, self.window.size, _DONTNEED)
 
     def _map(self, size: int, access: int) -> int:
         found = self._libc.mmap(None, size, access, _PRIVATE | _ANONYMOUS | _NORESERVE, -1, 0)
