@@ -45,6 +45,18 @@ def test_a_plan_gives_the_same_bits(name):
     assert tracked.requires_grad and torch.equal(call(y), tracked)
 
 
+def test_a_tracked_convolution_with_a_bias_goes_by_a_plan(monkeypatch):
+    x, w, b = torch.randn(2, 3, 5, 5), torch.randn(4, 3, 3, 3), torch.randn(4)
+    wanted = F.conv2d(x, w, padding=1) + b.reshape(-1, 1, 1)
+    w.requires_grad_()
+    for found in thrice(lambda: F.conv2d(x, w, b, padding=1)):
+        assert torch.equal(found, wanted) and found.grad_fn.name() == "ConvolutionBackward0"
+    monkeypatch.setattr("rushlight._engine.ops.nn.convolution._convolve", None)  # what the body calls
+    found = F.conv2d(x, w, b, padding=1)
+    (grad,) = torch.autograd.grad(found.sum(), w)
+    assert torch.equal(found, wanted) and grad.shape == w.shape
+
+
 def test_planned_views_share_memory_and_version():
     x = torch.zeros(4, 6)
     for view in thrice(lambda: x.transpose(0, 1).reshape(6, 2, 2).flatten(1)):

@@ -45,6 +45,8 @@ def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run, by_na
         for fact in ("_kind.off_cpu", "_grad_node is not None")
     )
     lines, scope = [f"    if {meta}:", f"        return _meta({names})"], dict[str, Any](_body=body)
+    if row.options.get("in_parts"):
+        lines += ["    if _TAPE and _TAPE[-1].fuses:", f"        return _otherwise({names})"]
     if hasattr(body, "resolve"):
         arguments = [_by_resolved(row, body, operands, ", ".join(arguments), lines, scope)]
     if row.refuse:

@@ -63,7 +63,7 @@ def linear_kernel(x: Array, w: Array, bias: Array | None) -> ArrayFunction:
 
 
 @cache
-def _biased(sums: Any, bias: Any, out: Any) -> Callable[..., Any]:
+def biased(sums: Any, bias: Any, out: Any) -> Callable[..., Any]:
     """The kernel of a product and its bias, which is rounded once."""
     names = [dt.from_numpy_dtype(of).name for of in (sums, bias, out)]
     inputs = ("x", names[0]), ("b", names[1])
@@ -80,7 +80,7 @@ def _plus(found: Array, bias: Array, of: Any) -> Array:
     if bias.ndim > 1 or bias.itemsize < 2 or found.dtype.kind != "f":
         return np.asarray(found + bias.astype(found.dtype), of)
     out = found if found.dtype == of else np.empty(found.shape, of)
-    kernel: Any = _biased(found.dtype, bias.dtype, out.dtype)
+    kernel: Any = biased(found.dtype, bias.dtype, out.dtype)
     (kernel if few else kernel.large)(found, bias, out=out)
     return out
 

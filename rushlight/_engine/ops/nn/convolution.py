@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.dtype import bfloat16
 from rushlight._engine.core.layout import channels_last_strides, contiguous_strides, convolves_last, laid_out
 from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import converted
+from rushlight._engine.ops.linalg.addmm import biased
 from rushlight._engine.ops.linalg.matmul import conjugate, product
 from rushlight._engine.ops.nn.sliding_windows import (
     Ints,
@@ -66,10 +68,9 @@ def _sizes(space: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Int
     return tuple(out_size(*of) for of in zip(space, kernel, stride, padding, dilation, strict=True))
 
 
-@opaque(name="_convolution", where=("aten",), node="convolution")
-@resolved
-def _convolution(input, weight, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> ArrayFunction:
-    """(N, C, *in) by (O, C / groups, *k)."""
+def _forward(
+    input: Array, weight: Array, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> ArrayFunction:
     out = _sizes(input.shape[2:], weight.shape[2:], stride, padding, dilation)
 
     def by_columns(x: Array, w: Array) -> Array:
@@ -77,6 +78,13 @@ def _convolution(input, weight, stride: Ints, padding: Ints, dilation: Ints, gro
         return product(w.reshape(groups, w.shape[0] // groups, -1), columns).reshape(len(x), len(w), *out)
 
     return _by_tiles("forward", by_columns, input, weight, stride, padding, dilation, groups, out)
+
+
+@opaque(name="_convolution", where=("aten",), node="convolution")
+@resolved
+def _convolution(input, weight, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> ArrayFunction:
+    """(N, C, *in) by (O, C / groups, *k)."""
+    return _forward(input, weight, stride, padding, dilation, groups)
 
 
 @_convolution.shape_rule
@@ -205,10 +213,32 @@ def _with_bias(found: Any, bias: Any) -> Any:
     return found + bias.reshape(-1, *[1] * (found.ndim - 2))
 
 
-@composite(name="_biased_convolution", where=("aten",), node="convolution", planned=True)
+@composite(name="_biased_convolution", where=("aten",), node="convolution", planned=True, in_parts=True)
 def _biased_convolution(input, weight, bias, stride: Ints, padding: Ints, dilation: Ints, groups: int):
     """_convolution and a bias (O,)."""
     return _with_bias(_convolution(input, weight, stride, padding, dilation, groups), bias)
+
+
+@_biased_convolution.kernel
+@resolved
+def _biased_convolution_kernel(
+    input: Array, weight: Array, bias: Array, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> ArrayFunction:
+    convolve = _forward(input, weight, stride, padding, dilation, groups)
+    shape = -1, *[1] * (input.ndim - 2)
+    floats = input.dtype.kind == "f" or input.dtype == bfloat16.np
+    kernel: Any = biased(input.dtype, bias.dtype, input.dtype) if floats else None
+
+    def run(x: Array, w: Array, bias: Array) -> Array:
+        found: Array = convolve(x, w)
+        more = bias.reshape(shape)
+        if kernel is None:
+            found += more
+        else:
+            kernel.large(found, more, out=found)
+        return found
+
+    return run
 
 
 @_biased_convolution.gradient

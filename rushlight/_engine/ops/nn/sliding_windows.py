@@ -13,10 +13,13 @@ import numpy as np
 
 from rushlight._engine.core.errors import wrong_type
 from rushlight._engine.core.layout import has_channels_last
+from rushlight._engine.core.services import service
 from rushlight._engine.ops.resolved import ArrayFunction
 
 Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
+# Elements that NumPy pads sooner.
+_FEW = 1 << 11
 
 
 def for_dims(make: Any) -> Any:
@@ -86,7 +89,8 @@ def padder(shape: Ints, pads: Sequence[tuple[int, int]], value: Any = 0) -> Arra
     def run(a: Array) -> Array:
         # Zeros cost nothing where memory is fresh.
         out = np.full(sizes, value, a.dtype) if value else np.zeros(sizes, a.dtype)
-        out[inside] = a
+        if a.size < _FEW or not service("copy")(out[inside], a):
+            out[inside] = a
         return out
 
     return run
