@@ -49,6 +49,7 @@ UNSAFE = {
     "cuModuleLoadData",
 }
 RELAXED = 2
+NON_BLOCKING = 1  # of a stream: it does not wait for the default one, nor that for it
 _TOLD = {
     1: b"invalid argument",
     2: b"out of memory",
@@ -340,7 +341,7 @@ class FakeDriver:
         if stream in self.captures:
             self.captures[stream].append(work)
             return 0
-        if self.captures and not stream:
+        if not stream and any([not self.live[s][1]["flags"] & NON_BLOCKING for s in self.captures]):
             return 906  # the default stream would wait for the captured one
         try:
             work()
@@ -356,7 +357,7 @@ class FakeDriver:
     def _cuStreamCreateWithPriority(self, place: Any, flags: int, priority: int) -> int:
         if not self.context:
             return INVALID_CONTEXT
-        _put(place, self._new("stream", {"context": self.context}))
+        _put(place, self._new("stream", {"context": self.context, "flags": flags}))
         return 0
 
     def _cuStreamDestroy_v2(self, stream: int) -> int:

@@ -186,7 +186,7 @@ class Nccl:
         except (DistBackendError, nccl.NcclError) as error:
             self.abort(error)
         except Exception as error:  # the driver's; where a graph is captured it refuses, and is asked again
-            if all(made.device.capture is None for made in list(self._communicators.values())):
+            if not any(made.device.captures for made in list(self._communicators.values())):
                 self.abort(error)
 
     def _pass_over(self) -> None:

@@ -85,7 +85,7 @@ class Device(ABC):
     def __init__(self, platform: Any, index: int, card: Card, memory: Memory) -> None:
         self.platform, self.index, self.card, self.memory = platform, index, card, memory
         self.where = device("cuda", index)
-        self.allocator = Allocator(card.memory, memory.reserve, memory.release, self.synchronize)
+        self.allocator = Allocator(card.memory, memory.reserve, memory.release, self.settle)
         self.default = self.make_stream(0, 0)
         self.streams: list[Any] = [self.default]
         self._rings: dict[int, list[Any]] = {}  # by priority, the one that was handed out last at the end
@@ -93,8 +93,8 @@ class Device(ABC):
         self.error: str | None = None
         self.philox = Philox(self)
         self.philox.manual_seed(platform.seed)
-        # The graph that this device's work is captured into, if one is.
-        self.capture: Any = None
+        # Streams of this device whose work is captured, and into which graphs (graphs.Capture).
+        self.captures: dict[Any, Any] = {}
         # NumPy's dtypes -> the kinds of this device's tensors (wrap() in tensors/tensor.py).
         self.kinds: dict[Any, Any] = {}
         # What calls of rows came to, by their kinds (prepared.py).
@@ -210,6 +210,46 @@ class Device(ABC):
         """The stream that this thread's work goes to."""
         return self.current.stream or self.default
 
+    @property
+    def capture(self) -> Any:
+        """What this thread's work is captured into: the graph of its stream; None where there is none."""
+        captures = self.captures
+        return captures.get(self.current.stream) if captures else None
+
+    def branch(self, stream: Any) -> tuple[Any, dict[Any, int]] | None:
+        """A place in the capture of a stream: (the capture, what comes before); None where there is none."""
+        captures = self.captures
+        capture = captures.get(stream) if captures else None
+        return None if capture is None else (capture, dict(capture.branches[stream]))
+
+    def joins(self, stream: Any, branch: tuple[Any, dict[Any, int]] | None) -> bool:
+        """Let a stream go on behind another one's place, None if that is not captured; whether this is a
+        matter of a capture, which the stream then belongs to. AcceleratorError where it cannot.
+        """
+        capture = self.captures.get(stream)
+        if branch is None:
+            if capture is not None:
+                raise capture.failed("StreamCaptureIsolation")
+            return False
+        other, before = branch
+        if other.over:
+            raise other.failed("CapturedEvent")
+        if capture is not None and capture is not other:
+            raise other.failed("StreamCaptureMerge", capture)
+        other.joins(stream, before)
+        return True
+
+    def questioned(self, what: str) -> None:
+        """AcceleratorError for what waits for all of a device, or asks for it, while a stream is captured."""
+        captures = list(self.captures.values())
+        if captures:
+            raise captures[0].failed("StreamCaptureUnsupported", *captures[1:], what=what)
+
+    def settle(self) -> None:
+        """Wait for all work, where that spoils no capture."""
+        if not self.captures:
+            self.synchronize()
+
     def use(self, stream: Any) -> None:
         """Let this thread's work go to a stream; None: to the default stream."""
         self.flush()
@@ -235,6 +275,7 @@ class Device(ABC):
     def synchronize(self) -> None:
         """Do all work of all streams."""
         self.alive()
+        self.questioned("synchronize()")
         for stream in list(self.streams):
             stream.run()
         self.alive()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -231,10 +232,17 @@ class Place:
 
 
 class Capture:
-    """What is captured on a device: `works` of a simulated one, a graph of the driver's."""
+    """What is captured of a stream, and of those that wait for it: `works` of a simulated device, a graph of
+    the driver's.
+
+    mode: what others may not do meanwhile, as in CUDA.
+    """
 
     def __init__(self, device: Any, pool: Pool, mode: str) -> None:
         self.device, self.stream, self.pool = device, device.stream, pool
+        self.mode, self.thread, self.over = mode, threading.get_ident(), False
+        # Its streams: how much each has, and how much of each other one it comes after.
+        self.branches: dict[Any, dict[Any, int]] = {self.stream: {self.stream: 0}}
         self.works: list[tuple[Work, str]] = []
         # In strict mode, what a replay reads and writes.
         self.reads: list[Touched] = []
@@ -256,6 +264,33 @@ class Capture:
         if not device.simulated:
             device.enter()
             device.driver("cuStreamBeginCapture_v2", self.stream.handle, _MODES.index(mode))
+        device.captures[self.stream] = self
+
+    def joins(self, stream: Any, before: dict[Any, int]) -> None:
+        """A stream goes on behind a place in the capture, and is a part of it."""
+        mine = self.branches.get(stream)
+        if mine is None:
+            mine = self.branches[stream] = {stream: 1}
+            stream.device.captures[stream] = self
+        for other, count in before.items():
+            mine[other] = max(mine.get(other, 0), count)
+
+    def forbids(self) -> bool:
+        """Whether this thread may not ask for events meanwhile."""
+        return self.mode == "global" or (
+            self.mode == "thread_local" and self.thread == threading.get_ident()
+        )
+
+    def _left(self) -> None:
+        """Its streams are captured no more."""
+        self.over = True
+        for stream in self.branches:
+            stream.device.captures.pop(stream, None)
+
+    def _whole(self) -> bool:
+        """Whether its first stream has waited for all the others."""
+        known = self.branches[self.stream]
+        return all([known.get(s, 0) >= branch[s] for s, branch in self.branches.items()])
 
     def uses(self, communicator: Any) -> None:
         """The graph has an operation of NCCL's."""
@@ -278,14 +313,22 @@ class Capture:
     def add(self, work: Work, what: str, uses: Sequence[Any], writes: Sequence[Any]) -> None:
         """Work of a simulated device, which reads and writes these arrays."""
         self.works.append((work, what))
+        stream = self.device.stream
+        if stream in self.branches:
+            self.branches[stream][stream] += 1
         if self.device.check is not None:
             self.reads += [Touched(a) for a in uses if a.handle is not None]
             self.writes += [Touched(a) for a in writes if getattr(a, "handle", None) is not None]
 
     def refused(self, what: str) -> RuntimeError:
         """The error for what waits for the device, or needs its numbers, while a graph is captured."""
-        self.spoilt = True
-        return AcceleratorError(words.capturing(what))
+        return self.failed("StreamCaptureUnsupported", what=what)
+
+    def failed(self, name: str, *others: Capture, what: str = "") -> RuntimeError:
+        """CUDA's error of this name, which spoils this capture, and others."""
+        for capture in (self, *others):
+            capture.spoilt = True
+        return AcceleratorError(words.capturing(what) if what else words.of_capture(name))
 
     def ended(self) -> tuple[int, int]:
         """(the executable graph, how many pieces of work it has); AcceleratorError where it was spoilt."""
@@ -297,11 +340,13 @@ class Capture:
             self.spoilt = True
             raise
         finally:
-            device.capture = None
+            self._left()
             if not device.simulated:
                 handle, count = self._of_driver()
         if self.spoilt:
             raise AcceleratorError(words.SPOILT)
+        if device.simulated and not self._whole():
+            raise AcceleratorError(words.of_capture("StreamCaptureUnjoined"))
         if not count and not self.live:
             warn(
                 "The CUDA Graph is empty. This usually means that the graph was attempted to be captured on "
@@ -350,7 +395,7 @@ class CUDAGraph:
                 "instance."
             )
         if device.capture is not None:
-            raise RuntimeError("a graph of this device is being captured already")
+            raise RuntimeError("a graph of this stream is being captured already")
         if device.stream is device.default:
             raise RuntimeError(
                 "CUDA graphs must be captured on a non-default stream. (However, after capture, it's ok to "
@@ -360,7 +405,7 @@ class CUDAGraph:
         if device.simulated:
             device.stream.run()
         self._pool = pool_of(graph_pool_handle() if pool is None else pool)
-        self._capture = device.capture = Capture(device, self._pool, capture_error_mode)
+        self._capture = Capture(device, self._pool, capture_error_mode)
         self._pool.taken(graph=True)
 
     def register_generator_state(self, generator: Any) -> None:
@@ -368,9 +413,17 @@ class CUDAGraph:
 
     def capture_end(self) -> None:
         """End it; AcceleratorError where something in it cannot be captured."""
-        capture, self._capture = self._capture, None
+        capture = self._capture
         if capture is None:
             raise RuntimeError("capture_end() without capture_begin()")
+        if capture.device.stream is not capture.stream:
+            raise RuntimeError("Capture must end on the same stream it began on.")
+        if capture.mode != "relaxed" and capture.thread != threading.get_ident():
+            raise AcceleratorError(words.of_capture("StreamCaptureWrongThread"))
+        self._ended(capture)
+
+    def _ended(self, capture: Capture) -> None:
+        self._capture = None
         try:
             self._handle, self._count = capture.ended()
         except BaseException:
@@ -443,7 +496,7 @@ class CUDAGraph:
     def __del__(self) -> None:
         if self._capture is not None and not self._capture.device.platform.forked:  # nobody can end it
             with suppress(Exception):
-                self.capture_end()
+                self._ended(self._capture)
         self.reset()
 
 

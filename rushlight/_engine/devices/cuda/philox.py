@@ -73,8 +73,13 @@ class Philox:
         It is unpacked when the work is done: in a graph it is another one in each replay.
         """
         count = -(-numbers // 4) * 4
-        if self.backend.capture is not None:
-            return self.backend.capture.draws.take(self, count)
+        captures = self.backend.captures
+        if captures:
+            capture = self.backend.capture
+            if capture is not None:
+                return capture.draws.take(self, count)
+            if self is self.backend.philox and not all([c.live for c in list(captures.values())]):
+                raise RuntimeError("Offset increment outside graph capture encountered unexpectedly.")
         found = self.initial_seed, self.offset
         self.offset += count
         return found

@@ -82,11 +82,13 @@ class Stream:
 
     def query(self) -> bool:
         """Whether all work is done. Asking again and again gets there."""
+        _uncaptured(self._queue, "Stream.query()")
         return bool(self._queue.mark().advance())
 
     def synchronize(self) -> None:
         """Wait until all work is done."""
         self._queue.device.alive()
+        _uncaptured(self._queue, "Stream.synchronize()")
         self._queue.run()
         self._queue.device.alive()
 
@@ -143,13 +145,18 @@ class Event:
 
     def query(self) -> bool:
         """Whether what is marked is done. Asking again and again gets there."""
-        return self._moment is None or bool(self._moment.mark.advance())
+        if self._moment is None:
+            return True
+        _outside(self._moment.mark)
+        _unasked("Event.query()")
+        return bool(self._moment.mark.advance())
 
     def synchronize(self) -> None:
         """Wait until what is marked is done."""
         if self._moment is not None:
             device = self._moment.mark.stream.device
             device.alive()
+            _outside(self._moment.mark)
             self._moment.mark.finish()
             device.alive()
 
@@ -162,6 +169,7 @@ class Event:
                 raise ValueError("Both events must be created with argument 'enable_timing=True'.")
             if event._moment is None:
                 raise ValueError("Both events must be recorded before calculating elapsed time.")
+            _outside(event._moment.mark)
             if not event._moment.reached():
                 raise ValueError("Both events must be completed before calculating elapsed time.")
         return float(self._moment.until(end_event._moment))
@@ -207,6 +215,27 @@ class StreamContext:
             _changed()
 
 
+def _uncaptured(queue: Queue, what: str) -> None:
+    """AcceleratorError where a stream that somebody asks or waits for is captured."""
+    capture = queue.device.captures.get(queue)
+    if capture is not None:
+        raise capture.refused(what)
+
+
+def _outside(mark: Any) -> None:
+    """AcceleratorError for an event that a graph has: it marks no work."""
+    if mark.branch is not None:
+        raise mark.branch[0].failed("CapturedEvent")
+
+
+def _unasked(what: str) -> None:
+    """AcceleratorError where a capture allows no such question, whatever it is about."""
+    for device in platform().devices():
+        for capture in list(device.captures.values()):
+            if capture.forbids():
+                raise capture.refused(what)
+
+
 def stream(stream: Stream | None) -> StreamContext:
     """A `with` block whose work goes to a stream."""
     return StreamContext(stream)
@@ -237,8 +266,7 @@ def _sleep(cycles: int) -> None:
 
 def is_current_stream_capturing() -> bool:
     """Whether this thread's current stream is being captured into a graph."""
-    capture = backend().capture
-    return capture is not None and capture.stream is backend().stream
+    return backend().capture is not None
 
 
 # --- backward passes --------------------------------------------------------------------------------

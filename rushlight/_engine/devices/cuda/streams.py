@@ -158,7 +158,7 @@ class Stream:
 
     def wait_for(self, mark: Mark) -> None:
         """What is queued from now on runs after what another stream has queued up to a mark."""
-        if mark.stream is self or self.device.capture is not None:
+        if mark.stream is self or self.device.joins(self, mark.branch):
             return  # a graph's work is captured in the order in which it must run
         self.submit(mark.finish)
         for stream, place in (*mark.clock.items(), (mark.stream, mark.place)):
@@ -172,14 +172,17 @@ class Stream:
 class Mark:
     """A place in a stream's queue."""
 
-    __slots__ = ("stream", "place", "clock")
+    __slots__ = ("stream", "place", "clock", "branch")
 
     def __init__(self, stream: Stream, place: int) -> None:
         self.stream, self.place = stream, place
         self.clock = dict(stream.clock)
+        self.branch = stream.device.branch(stream)
 
     def done(self) -> bool:
-        """Whether the work before it is done."""
+        """Whether the work before it is done; of a place in a graph, whether its capture has ended."""
+        if self.branch is not None:
+            return bool(self.branch[0].over)
         return self.stream.finished >= self.place
 
     def advance(self) -> bool:
@@ -201,8 +204,10 @@ class TimedMark:
 
     def __init__(self, stream: Stream) -> None:
         self.time: float | None = None  # of perf_counter(), in seconds, once it is reached
-        stream.submit(self._reached)
         self.mark = stream.mark()
+        if self.mark.branch is None:
+            stream.submit(self._reached)
+            self.mark = stream.mark()
 
     def _reached(self) -> None:
         self.time = perf_counter()

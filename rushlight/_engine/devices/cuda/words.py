@@ -21,21 +21,33 @@ FORKED = (
 )
 
 
+# What CUDA says of captures, by the ends of its errors' names.
+_OF_CAPTURES = {
+    "StreamCaptureUnsupported": "operation not permitted when stream is capturing",
+    "StreamCaptureInvalidated": "operation failed due to a previous error during capture",
+    "StreamCaptureMerge": "operation would result in a merge of separate capture sequences",
+    "StreamCaptureUnjoined": "capturing stream has unjoined work",
+    "StreamCaptureIsolation": "dependency created on uncaptured work in another stream",
+    "CapturedEvent": "operation not permitted on an event last recorded in a capturing stream",
+    "StreamCaptureWrongThread": "attempt to terminate a thread-local capture sequence from another thread",
+}
+
+
+def of_capture(name: str) -> str:
+    """The text of an error about captures, by its name in CUDA without "cudaError"."""
+    return (
+        f"CUDA error: {_OF_CAPTURES[name]}\nSearch for `cudaError{name}' in https://docs.nvidia.com/cuda/"
+        f"cuda-runtime-api/group__CUDART__TYPES.html for more information.\n{_ADVICE}"
+    )
+
+
 # What follows where something that cannot be captured was tried in a capture.
-SPOILT = (
-    "CUDA error: operation failed due to a previous error during capture\nSearch for "
-    "`cudaErrorStreamCaptureInvalidated' in https://docs.nvidia.com/cuda/cuda-runtime-api/"
-    f"group__CUDART__TYPES.html for more information.\n{_ADVICE}"
-)
+SPOILT = of_capture("StreamCaptureInvalidated")
 
 
 def capturing(what: str) -> str:
     """The text for what is not allowed while a graph is captured."""
-    return (
-        "CUDA error: operation not permitted when stream is capturing\nSearch for "
-        "`cudaErrorStreamCaptureUnsupported' in https://docs.nvidia.com/cuda/cuda-runtime-api/"
-        f"group__CUDART__TYPES.html for more information.\n{_ADVICE}It was {what}, at {place()}"
-    )
+    return f"{of_capture('StreamCaptureUnsupported')}It was {what}, at {place()}"
 
 
 def is_programs(file: str) -> bool:

@@ -353,7 +353,7 @@ def slowly(
 ) -> Any:
     """A call of a kind that is not captured yet."""
     first = 1 if compiled.fullgraph else 2
-    if plan.calls < first or device.capture is not None:
+    if plan.calls < first or device.captures:
         return compiled.function(*args, **kwargs)
     if plan.guards is None or plan.guards.failure():
         plan.guards = Guards(compiled.function)

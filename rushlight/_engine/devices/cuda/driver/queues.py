@@ -63,6 +63,8 @@ class Queue:
             self.device.enter()
             self.device.flush()
             self.device.driver("cuStreamWaitEvent", self.handle, mark.event.handle, 0)
+            if mark.branch is not None:
+                self.device.joins(self, mark.branch)
 
     def knows(self, stream: Any, place: Any) -> bool:
         """Whether an order is known: nobody asks without the strict mode."""
@@ -73,23 +75,22 @@ class Mark:
     """A place in a stream's queue."""
 
     def __init__(self, stream: Queue, timing: bool = False) -> None:
-        self.captured = stream.device.capture is not None
+        self.branch = stream.device.branch(stream)
         self.stream, self.event = stream, Event(stream, timing)
 
     def done(self) -> bool:
-        """Whether nobody works on what came before it; not asked, and not said to be, while a graph is
-        captured, which the question would spoil. A mark in a graph is none of a stream's: once the capture
-        has ended, whoever has the graph's memory comes after the graph.
-        """
-        if self.stream.device.capture is not None:
-            return False
-        return self.captured or self.advance()
+        """Whether nobody works on what came before it."""
+        return self.advance()
 
     def advance(self) -> bool:
-        """Whether the work before it is done, as the driver says."""
-        if self.stream.device.capture is not None:
-            return False
-        with self.stream.device.visited():
+        """Whether the work before it is done, as the driver says; what is asked spoils no capture. A mark in a
+        graph is none of a stream's: once the capture has ended, whoever has the graph's memory comes after
+        the graph.
+        """
+        if self.branch is not None:
+            return bool(self.branch[0].over)
+        device = self.stream.device
+        with device.visited(), device.uncaptured():
             return self.event.driver.ready("cuEventQuery", self.event.handle)
 
     def finish(self) -> None:

@@ -120,7 +120,7 @@ def make(device, slow, scope, constants):
     current, entered, failed, driver, platform, default, allocate, refuse, refused, whole = scope
     {names}= constants
     def run({given}):
-        if (failed.value or device.error is not None or device.capture is not None or driver.dead is not None
+        if (failed.value or device.error is not None or device.captures or driver.dead is not None
                 or platform.forked or current.recording is not None or current.pool is not None
                 or entered.device is not device):
             return slow({given})

@@ -178,6 +178,7 @@ class Real(Rows):
     def synchronize(self) -> None:
         """Wait for all work of all streams; what failed in it is raised."""
         self.alive()
+        self.questioned("synchronize()")
         self.enter()
         self.driver("cuCtxSynchronize")
         self.alive()
@@ -574,7 +575,7 @@ class _Uncaptured:
 
     def __init__(self, device: Real, always: bool) -> None:
         self.driver = device.driver
-        self.on = always or any([d.capture is not None for d in device.platform.devices()])
+        self.on = always or any([d.captures for d in device.platform.devices()])
         self.mode = ctypes.c_int(self._RELAXED)
 
     def __enter__(self) -> None:
