@@ -101,7 +101,9 @@ def test_what_spoils_a_capture(what: Callable[[torch.cuda.Event], Any], words: s
         graph.replay()
 
 
-@pytest.mark.parametrize(("mode", "mine", "others"), [("relaxed", 1, 1), ("thread_local", 0, 1), ("global", 0, 0)])
+@pytest.mark.parametrize(
+    ("mode", "mine", "others"), [("relaxed", 1, 1), ("thread_local", 0, 1), ("global", 0, 0)]
+)
 def test_modes_say_who_may_ask_for_events(mode: str, mine: int, others: int) -> None:
     event = torch.cuda.Event()
     event.record()
@@ -172,3 +174,13 @@ def test_random_numbers_beside_a_capture_are_refused() -> None:
         torch.rand(3, device="cuda")
         error = in_a_thread(lambda: torch.rand(3, device="cuda"))
     assert "Offset increment outside graph capture" in str(error)
+
+
+def test_normals_around_tensors_are_captured() -> None:
+    mean, graph = torch.full((4,), 2.0, device="cuda"), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        found = torch.normal(mean, 1.5)
+    torch.manual_seed(6)
+    graph.replay()
+    torch.manual_seed(6)
+    assert found.equal(torch.normal(mean, 1.5))

@@ -17,7 +17,7 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.devices.cuda import philox
 from rushlight._engine.devices.cuda.array import DeviceArray
-from rushlight._engine.devices.cuda.device import Device, NotServed
+from rushlight._engine.devices.cuda.device import Device, NotServed, geometry_of
 from rushlight._engine.devices.cuda.philox import Philox
 from rushlight._engine.numerics import distributions
 from rushlight._engine.numerics.distributions import in_memory_order
@@ -377,7 +377,8 @@ def _normal_around(backend: Device, mean: Any, std: Any, generator: Any = None) 
     memory = backend.empty(shape, like.dtype, None, False)
     spread = 1.0 if std.__class__ is DeviceArray else float(std)
     made = _normal(backend, memory, 0.0, spread, generator)
-    return backend.call(_shifted, (made, mean, std if std.__class__ is DeviceArray else None), what="normal")
+    given = made, mean, std if std.__class__ is DeviceArray else None
+    return backend.call(_shifted, given, key=geometry_of((_shifted, *given)), what="normal")
 
 
 def _shifted(z: Array, mean: Any, std: Any) -> Array:

@@ -277,9 +277,7 @@ class Capture:
 
     def forbids(self) -> bool:
         """Whether this thread may not ask for events meanwhile."""
-        return self.mode == "global" or (
-            self.mode == "thread_local" and self.thread == threading.get_ident()
-        )
+        return self.mode == "global" or (self.mode == "thread_local" and self.thread == threading.get_ident())
 
     def _left(self) -> None:
         """Its streams are captured no more."""
