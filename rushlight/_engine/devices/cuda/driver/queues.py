@@ -83,9 +83,10 @@ class Mark:
         return self.advance()
 
     def advance(self) -> bool:
-        """Whether the work before it is done, as the driver says; what is asked spoils no capture. A mark in a
-        graph is none of a stream's: once the capture has ended, whoever has the graph's memory comes after
-        the graph.
+        """Whether the work before it is done, as the driver says; what is asked spoils no capture.
+
+        A mark in a graph is none of a stream's: once the capture has ended, whoever has the graph's memory
+        comes after the graph.
         """
         if self.branch is not None:
             return bool(self.branch[0].over)
