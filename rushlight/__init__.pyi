@@ -67,6 +67,7 @@ from rushlight import _custom_ops as _custom_ops
 from rushlight import _decomp as _decomp
 from rushlight.distributions.families.implicit import _dirichlet_grad as _dirichlet_grad
 from rushlight._dynamo.api import _disable_dynamo as _disable_dynamo
+from rushlight import _dispatch as _dispatch
 from rushlight import _dynamo as _dynamo
 from rushlight.ao.quantized_tensors import _empty_affine_quantized as _empty_affine_quantized
 from rushlight.ao.quantized_tensors import _empty_per_channel_affine_quantized as _empty_per_channel_affine_quantized

@@ -127,18 +127,8 @@ def as_written(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
             {k: v for k, v in given.items() if k not in needed and k != "out"},
             function,
         )
-    if (
-        not isinstance(call, ast.Call)
-        or any(isinstance(a, ast.Starred) for a in call.args)
-        or not all(k.arg for k in call.keywords)
-    ):
-        given = {
-            p.name: given[p.name] for p in row.params if p.name in given and given[p.name] is not p.default
-        }
-        return tuple(given.values()), {}, function
-    written = [k.arg for k in call.keywords if k.arg in given]
-    others = [v for k, v in given.items() if k not in written]
-    return tuple(others[: len(call.args)]), {k: given[k] for k in written}, function
+    # torch's functions have no `inplace`: it is of the row that torch.nn.functional's share with them.
+    return args, {k: v for k, v in kwargs.items() if k != "inplace"}, function
 
 
 def _spread(args: tuple[Any, ...], several: int, name: str) -> tuple[Any, ...]:

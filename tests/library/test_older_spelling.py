@@ -111,7 +111,7 @@ def test_an_op_without_a_formula_warns_when_its_gradient_is_asked_for() -> None:
         assert x.grad is None
         with pytest.warns(UserWarning, match="fallback::twice: an autograd kernel was not registered"):
             ops.fallback.twice(x).sum().backward()
-        assert x.grad.tolist() == [2.0, 2.0, 2.0]
+        assert x.grad is not None and x.grad.tolist() == [2.0, 2.0, 2.0]
         assert not ops.fallback.silent(x).requires_grad
         with torch.no_grad():
             assert not ops.fallback.doubled(x, [x]).requires_grad
