@@ -118,6 +118,31 @@ def test_batch_norm_gives_the_same_each_time(last: bool) -> None:
     assert len(seen) == 1
 
 
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("last", [False, True])
+def test_a_gradient_of_batch_norm_lies_as_its_input(last: bool, training: bool) -> None:
+    x, w, b = torch.randn(2, 4, 3, 3), torch.randn(4), torch.randn(4)
+    x = (x.contiguous(memory_format=LAST) if last else x).requires_grad_()
+    out = F.batch_norm(x, torch.zeros(4), torch.ones(4), w, b, training)
+    g, found = torch.randn(2, 4, 3, 3), []
+    for of in (g, g.contiguous(memory_format=LAST)):
+        found += torch.autograd.grad(out, x, of, retain_graph=True)
+        assert found[-1].stride() == x.stride()
+    assert torch.equal(*found)
+
+
+def test_batch_norm_checks_what_it_has_not_seen() -> None:
+    x, zeros, ones = torch.randn(2, 4, 3, 3), torch.zeros(4), torch.ones(4)
+    for eps in (1e-5, 0.0):
+        F.batch_norm(x, zeros, ones, eps=eps)
+    with pytest.raises(ValueError, match="eps must be non-negative"):
+        F.batch_norm(x, zeros, ones, eps=-1e-5)
+    with pytest.raises(RuntimeError, match="running_mean should contain 4 elements not 5"):
+        F.batch_norm(x, torch.zeros(5), ones)
+    with pytest.raises(RuntimeError, match="running_var"):
+        F.batch_norm(x, zeros, ones.requires_grad_())
+
+
 def test_second_gradients_of_batch_norm() -> None:
     x = torch.randn(3, 2, 4, 4, dtype=torch.float64, requires_grad=True)
     w, b = (torch.randn(2, dtype=torch.float64, requires_grad=True) for _ in "wb")

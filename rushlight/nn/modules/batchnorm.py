@@ -96,14 +96,19 @@ class _NormBase(Module):
 
 def _options(layer: Any) -> tuple[Any, ...]:
     """What batch_norm takes beside a layer's input; a batch is counted."""
-    factor, tracked = 0.0 if layer.momentum is None else layer.momentum, layer.track_running_stats
-    if layer.training and tracked and layer.num_batches_tracked is not None:
-        layer.num_batches_tracked.add_(1)
-        if layer.momentum is None:  # a plain average over all batches
-            factor = 1.0 / float(layer.num_batches_tracked)
-    by_batch = layer.training or (layer.running_mean is None and layer.running_var is None)
-    running = (layer.running_mean, layer.running_var) if not layer.training or tracked else (None, None)
-    return *running, layer.weight, layer.bias, by_batch, factor, layer.eps
+    training, momentum = layer.training, layer.momentum
+    factor, tracked = 0.0 if momentum is None else momentum, layer.track_running_stats
+    if training and tracked:
+        batches = layer.num_batches_tracked
+        if batches is not None:
+            batches.add_(1)
+            if momentum is None:  # a plain average over all batches
+                factor = 1.0 / float(batches)
+    mean, variance = layer.running_mean, layer.running_var
+    by_batch = training or (mean is None and variance is None)
+    if training and not tracked:
+        mean = variance = None
+    return mean, variance, layer.weight, layer.bias, by_batch, factor, layer.eps
 
 
 class _BatchNorm(_NormBase):

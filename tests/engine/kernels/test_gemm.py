@@ -159,3 +159,14 @@ def test_a_deep_product_is_made_in_parts(dtype, turned):
     assert plan.left <= 1 << 22 and plan.right <= 1 << 22
     close(multiply(a, b), a, b)
     assert multiply(a, b).tobytes() == multiply(a, b).tobytes()
+
+
+@pytest.mark.parametrize("batch", [(), (3, 1)])
+def test_an_outer_product_is_no_sum(batch):
+    a, b = rng.standard_normal((*batch, 700, 1), np.float32), rng.standard_normal((2, 1, 500), np.float32)
+    a[..., 0, 0], b[..., 0] = -1, 0
+    b = b if batch else b[0]
+    for _ in range(3):  # by NumPy, then by machine code
+        found = (torch.tensor(a) @ torch.tensor(b)).numpy()
+        assert found.flags.c_contiguous and (found == a * b).all()
+        assert not np.signbit(found[found == 0]).any()  # as sums that begin with 0

@@ -13,6 +13,7 @@ from rushlight._engine.core.errors import check_batches, check_multipliable
 from rushlight._engine.core.layout import broadcast_shapes
 from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import converted
+from rushlight._engine.ops.expressions import const, symbol
 from rushlight._engine.ops.resolved import ArrayFunction, resolved
 from rushlight._engine.ops.table import Array, composite, contract
 
@@ -72,6 +73,8 @@ def is_large_product(a: Array, b: Array) -> bool:
 
 def unrounded_product_function(a: Array, b: Array) -> ArrayFunction:
     """`unrounded_product` of operands that lie like these."""
+    if _is_outer(a, b):
+        return _outer_function(a, b)
     many = is_large_product(a, b)
     found: ArrayFunction | None = service("matrix product")(a, b) if many else None
     if found is not None:
@@ -86,6 +89,31 @@ def unrounded_product_function(a: Array, b: Array) -> ArrayFunction:
     if 0 < a.ndim == b.ndim < 3 and not many:
         return np.ndarray.dot
     return (not many and service("product of few elements")(a, b)) or np.matmul
+
+
+# Elements of an outer product from which on it is a pointwise kernel's, and of a batch of them.
+_OUTER, _OUTERS = 1 << 18, 1 << 12
+
+
+def _is_outer(a: Array, b: Array) -> bool:
+    """Whether each element of a product is one of two numbers, of many."""
+    if a.ndim < 2 or b.ndim < 2 or a.shape[-1] != 1 or b.shape[-2] != 1 or a.dtype != b.dtype:
+        return False
+    least = _OUTER if a.ndim == b.ndim == 2 else _OUTERS
+    return a.dtype.char in "fd" and a.size * b.shape[-1] >= least
+
+
+def _outer_function(a: Array, b: Array) -> ArrayFunction:
+    shape = *np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]
+    of = a.dtype.name
+    found = symbol("a") * symbol("b") - const(-0.0)  # a sum that begins with 0 is never -0
+    kernel = service("pointwise kernel")((found,), (("a", of), ("b", of)), (of,))
+
+    def run(a: Array, b: Array) -> Array:
+        found: Array = kernel.large(a, b, out=np.empty(shape, a.dtype))
+        return found
+
+    return run
 
 
 # Whole numbers below this are exact in float64, and so are their sums.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -269,29 +269,65 @@ def batch_norm(
     training: its own, with which the running ones (C,) are updated in place, the variance unbiased, by
     `momentum`. weight, bias: (C,) or None. ValueError for one value per channel in training.
     """
+    params = running_mean, running_var, weight, bias
+    of = input._geometry
+    key = input._kind, of.shape, of.strides, training, eps > 0 or eps
+    key = *key, *[p if p is None else (p._kind, p._geometry.shape) for p in params]
+    form = _forms.get(key)
+    if form is None:
+        _check_batch_norm(input, training, eps)
+        if input.ndim < 2:
+            return batch_norm(input.unsqueeze(0), *params, training, momentum, eps).squeeze(0)
+        if not input.numel():
+            if not of.shape[1]:
+                weight, bias = (None if p is None else p[:1].expand(0) for p in (weight, bias))
+            return _per_channel(input.clone(), weight, bias).to(input.dtype)
+        refuse_running_gradients(running_mean, running_var)
+        form = _form(input, training, params)
+        if len(_forms) > 1 << 10:
+            _forms.clear()
+        _forms[key] = form
+    refuse_running_gradients(running_mean, running_var)
+    if form.apart:
+        return _batch_norm(input.float(), *params, training, momentum, eps, form).to(input.dtype)
+    return _batch_norm(input, *params, training, momentum, eps, form)
+
+
+class _Form(NamedTuple):
+    """What batch_norm does with operands of some kinds and shapes, which it has checked.
+
+    apart: whether an input of two bytes is widened before; mixed: or as it is read. dense: whether it is
+    used as it lies. values: of a channel.
+    """
+
+    apart: bool
+    mixed: bool
+    dense: bool
+    values: int
+
+
+_forms: dict[Any, _Form] = {}
+_UNKNOWN = _Form(False, False, False, 0)
+
+
+def _check_batch_norm(input: Any, training: bool, eps: float) -> None:
     if training and input.ndim > 1 and input.numel() // max(input.shape[1], 1) == 1:
         raise ValueError(
             f"Expected more than 1 value per channel when training, got input size {input.size()}"
         )
-    if input.ndim < 2:
-        return batch_norm(
-            input.unsqueeze(0), running_mean, running_var, weight, bias, training, momentum, eps
-        ).squeeze(0)
-    if eps < 0 or (training and eps == 0):
+    if input.ndim > 1 and (eps < 0 or (training and eps == 0)):
         wanted = "positive during training" if training else "non-negative"
         raise ValueError(f"batch_norm eps must be {wanted}, but got {eps}")
-    if not input.numel():
-        if not input._geometry.shape[1]:
-            weight, bias = (None if p is None else p[:1].expand(0) for p in (weight, bias))
-        return _per_channel(input.clone(), weight, bias).to(input.dtype)
-    params = running_mean, running_var, weight, bias
-    refuse_running_gradients(running_mean, running_var)
-    check_channels(1, input._geometry.shape[1], training, *params)
-    check_dtypes(input, weight, bias, running_mean, running_var)
+
+
+def _form(input: Any, training: bool, params: Any) -> _Form:
+    of = input._geometry
+    check_channels(1, of.shape[1], training, *params)
+    check_dtypes(input, *[params[i] for i in (2, 3, 0, 1)])
     mixed = _mixed(input, *params)
-    if mixed and not training:
-        return _batch_norm(input.float(), *params, training, momentum, eps).to(input.dtype)
-    return _batch_norm(input, *params, training, momentum, eps, mixed)
+    dense = has_channels_last(of.shape, of.strides) or input.is_contiguous()
+    apart = mixed and not training
+    return _Form(apart, mixed and training, dense and not apart, of.size // max(of.shape[1], 1))
 
 
 def _batch_norm(
@@ -303,16 +339,16 @@ def _batch_norm(
     training: bool,
     momentum: float,
     eps: float,
-    mixed: bool = False,
+    form: _Form = _UNKNOWN,
 ) -> Any:
-    input = input if has_channels_last(input.shape, input.stride()) else input.contiguous()
+    if not form.dense and not has_channels_last(input.shape, input.stride()):
+        input = input.contiguous()
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
         return _by_running(input, running_mean, running_var, weight, bias, eps)
-    found, center, spread = _by_own_moments(input, weight, bias, eps, mixed)
-    count = input.numel() // max(input.shape[1], 1)
-    _update_running(count, center, spread, running_mean, running_var, momentum)
+    found, center, spread = _by_own_moments(input, weight, bias, eps, form.mixed)
+    _update_running(form.values, center, spread, running_mean, running_var, momentum)
     return found
 
 
@@ -328,7 +364,7 @@ def _by_running_gradient(s: Any, grad: Any) -> Any:
     shape = (1, -1, *[1] * (grad.ndim - 2))
     rstd = (s.variance + s.eps).rsqrt()
     scale = rstd if s.weight is None else rstd * s.weight
-    to_input = grad * scale.reshape(shape) if s.needs("input") else None
+    to_input = _as_it_lies(grad, s.input) * scale.reshape(shape) if s.needs("input") else None
     if not any([s.needs(name) for name in ("center", "variance", "weight", "bias")]):
         return to_input, None, None, None, None
     total, along = (t.reshape(-1) for t in _channel_sums(grad, s.input, s.center.reshape(shape)))
@@ -366,14 +402,19 @@ def _by_own_moments(input, weight: Tensor | None, bias: Tensor | None, eps: floa
 
 @_by_own_moments.gradient
 def _by_own_moments_gradient(s: Any, grad: Any, grad_center: Any, grad_spread: Any) -> Any:
-    x, (_, center, spread) = s.input, s.result
-    count = x.numel() // max(x.shape[1], 1)
+    x, results = s.input, s.result
+    center, spread = results[1], results[2]
     to_input = to_weight = to_bias = None
     if grad is not None:
         wanted = s.needs("input"), s.needs("weight"), s.needs("bias")
-        found = iter(_by_own_moments_backward(grad, x, center, spread, s.weight, s.eps, *wanted, s.mixed))
-        to_input, to_weight, to_bias = (next(found) if each else None for each in wanted)
+        found = _by_own_moments_backward(grad, x, center, spread, s.weight, s.eps, *wanted, s.mixed)
+        if all(wanted):
+            to_input, to_weight, to_bias = found
+        else:
+            parts = iter(found)
+            to_input, to_weight, to_bias = (next(parts) if each else None for each in wanted)
     if grad_center is not None or grad_spread is not None:  # of gradients of gradients, and in forward mode
+        count = x.numel() // max(x.shape[1], 1)
         of_center, of_spread = (0 if g is None else g for g in (grad_center, grad_spread))
         more = ((of_center + of_spread * 2 * (x - center)) / count).to(x.dtype)
         to_input = more if to_input is None else to_input + more
@@ -397,8 +438,7 @@ def _by_own_moments_backward(
     of, given, seen = input.dtype, grad, input
     if mixed:
         grad, input = grad.float(), input.float()
-    if not has_channels_last(input.shape, input.stride()):
-        grad = grad.contiguous()  # results lie as the input does, and sums are added up in its order
+    grad = _as_it_lies(grad, input)  # results lie as the input does, and sums are added up in its order
     count = input.numel() // max(input.shape[1], 1)
     rstd = (spread + eps).rsqrt()
     total, along = _channel_sums(grad, input, center)
@@ -413,6 +453,16 @@ def _by_own_moments_backward(
     if of_bias:
         found.append(total.reshape(-1))
     return tuple(found)
+
+
+def _as_it_lies(grad: Any, x: Any) -> Any:
+    """The gradient for an operand that is in C order or has channels last, in the order of that."""
+    if not has_channels_last(x.shape, x.stride()):
+        return grad.contiguous()
+    if has_channels_last(grad.shape, grad.stride()):
+        return grad
+    last = x.ndim - 1
+    return grad.permute(0, *range(2, x.ndim), 1).contiguous().permute(0, last, *range(1, last))
 
 
 def _channel_sums(grad: Any, x: Any, center: Any) -> tuple[Any, Any]:
