@@ -12,6 +12,7 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.renaming import renamed
+from rushlight.overrides import handle_torch_function, has_torch_function_unary
 
 __all__ = [
     "calculate_gain",
@@ -71,6 +72,12 @@ def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: torch.Gener
     """Fill the tensor in place with uniforms of [a, b), by default [0, 1); returns it, as all functions here
     do.
     """
+    if has_torch_function_unary(tensor):
+        return handle_torch_function(uniform_, (tensor,), tensor=tensor, a=a, b=b, generator=generator)
+    return _uniform(tensor, a, b, generator)
+
+
+def _uniform(tensor: Any, a: float, b: float, generator: torch.Generator | None) -> Any:
     with torch.no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
@@ -79,24 +86,38 @@ def normal_(
     tensor: Any, mean: float = 0.0, std: float = 1.0, generator: torch.Generator | None = None
 ) -> Any:
     """Fill with normals of this mean (0) and standard deviation (1)."""
+    if has_torch_function_unary(tensor):
+        return handle_torch_function(
+            normal_, (tensor,), tensor=tensor, mean=mean, std=std, generator=generator
+        )
+    return _normal(tensor, mean, std, generator)
+
+
+def _normal(tensor: Any, mean: float, std: float, generator: torch.Generator | None) -> Any:
     with torch.no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
 
 def constant_(tensor: Any, val: float) -> Any:
     """Fill with one number."""
+    if has_torch_function_unary(tensor):
+        return handle_torch_function(constant_, (tensor,), tensor=tensor, val=val)
+    return _constant(tensor, val)
+
+
+def _constant(tensor: Any, val: float) -> Any:
     with torch.no_grad():
         return tensor.fill_(val)
 
 
 def ones_(tensor: Any) -> Any:
     """Fill with ones."""
-    return constant_(tensor, 1.0)
+    return _constant(tensor, 1.0)
 
 
 def zeros_(tensor: Any) -> Any:
     """Fill with zeros."""
-    return constant_(tensor, 0.0)
+    return _constant(tensor, 0.0)
 
 
 def eye_(tensor: Any) -> Any:
@@ -163,12 +184,12 @@ def _xavier_std(tensor: Any, gain: float) -> float:
 def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: torch.Generator | None = None) -> Any:
     """Uniforms with the variance 2 gain^2 / (fan_in + fan_out) (X. Glorot, Y. Bengio, 2010)."""
     bound = math.sqrt(3.0) * _xavier_std(tensor, gain)
-    return uniform_(tensor, -bound, bound, generator)
+    return _uniform(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Any, gain: float = 1.0, generator: torch.Generator | None = None) -> Any:
     """Normals with the variance 2 gain^2 / (fan_in + fan_out) (X. Glorot, Y. Bengio, 2010)."""
-    return normal_(tensor, 0.0, _xavier_std(tensor, gain), generator)
+    return _normal(tensor, 0.0, _xavier_std(tensor, gain), generator)
 
 
 def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float | None:
@@ -190,11 +211,14 @@ def kaiming_uniform_(
 
     a: the slope of leaky_relu.  mode: "fan_in" keeps the variance forward, "fan_out" backward.
     """
+    if has_torch_function_unary(tensor):
+        options = {"a": a, "mode": mode, "nonlinearity": nonlinearity, "generator": generator}
+        return handle_torch_function(kaiming_uniform_, (tensor,), tensor=tensor, **options)
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     if std is None:
         return tensor
     bound = math.sqrt(3.0) * std
-    return uniform_(tensor, -bound, bound, generator)
+    return _uniform(tensor, -bound, bound, generator)
 
 
 def kaiming_normal_(
@@ -206,7 +230,7 @@ def kaiming_normal_(
 ) -> Any:
     """Normals with the variance gain^2 / fan (K. He et al., 2015); see kaiming_uniform_."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
-    return tensor if std is None else normal_(tensor, 0.0, std, generator)
+    return tensor if std is None else _normal(tensor, 0.0, std, generator)
 
 
 # --- truncated, orthogonal, sparse ----------------------------------------------------------------

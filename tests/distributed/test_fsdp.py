@@ -88,7 +88,7 @@ def test_a_checkpoint_goes_through_worlds_of_all_sizes(tmp_path):
     for number, (way, size) in enumerate([("fully", 1), ("orig", 2), ("fully", 4), ("flat", 3)]):
         losses += told("dcp.py", way, tmp_path / "chain", 2, number > 0, size=size)[0]["losses"]
     assert losses == pytest.approx(one, abs=5e-5)
-    assert sorted(os.listdir(tmp_path / "chain"))[0] == "manifest.json"
+    assert sorted(os.listdir(tmp_path / "chain"))[:2] == [".metadata", "__0_0.distcp"]
 
 
 # --- in one process ---------------------------------------------------------------------------------
@@ -96,13 +96,13 @@ def test_a_checkpoint_goes_through_worlds_of_all_sizes(tmp_path):
 
 def test_a_save_that_fails_leaves_the_checkpoint_that_was_there(tmp_path):
     dcp.save({"a": torch.ones(3), "n": 1}, checkpoint_id=tmp_path)
-    with pytest.raises(dcp.CheckpointException, match="rank 0"):
-        dcp.save({"a": torch.zeros(3), "n": object()}, checkpoint_id=tmp_path)
+    with pytest.raises(dcp.CheckpointException, match="RANK 0"):
+        dcp.save({"a": torch.zeros(3), "n": lambda: 0}, checkpoint_id=tmp_path)
     state = {"a": torch.zeros(3), "n": None}
     dcp.load(state, checkpoint_id=tmp_path)
     assert state["a"].tolist() == [1, 1, 1] and state["n"] == 1
     dcp.save({"a": torch.full((3,), 2.0)}, checkpoint_id=tmp_path)
-    assert len(os.listdir(tmp_path)) == 2  # the files of the first are gone
+    assert len(os.listdir(tmp_path)) == 2
 
 
 @pytest.mark.parametrize(
@@ -121,10 +121,8 @@ def test_a_checkpoint_that_does_not_fit(tmp_path, state, words):
 
 def test_a_damaged_checkpoint_is_told(tmp_path):
     dcp.save({"a": torch.ones(3)}, checkpoint_id=tmp_path)
-    manifest = json.loads((tmp_path / "manifest.json").read_text())
-    manifest["tensors"]["a"]["parts"] = []
-    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(dcp.CheckpointException, match="0 of the 3 elements"):
+    (tmp_path / "__0_0.distcp").write_bytes(b"")
+    with pytest.raises(dcp.CheckpointException):
         dcp.load({"a": torch.zeros(3)}, checkpoint_id=tmp_path)
 
 

@@ -20,7 +20,7 @@ def test_a_checkpoint_in_memory():
         "/checkpoints/one/.metadata",
         "/checkpoints/one/__0_0.distcp",
     ]
-    with pytest.raises(Exception, match="already exists"):
+    with pytest.raises(dcp.CheckpointException, match="already exists"):
         dcp.save(saved, storage_writer=writer("memory://checkpoints/one", overwrite=False))
     assert not writer.validate_checkpoint_id("no-such-protocol://a")
 

@@ -187,7 +187,7 @@ def test_modules_optimizers_and_later(tmp_path):
     )
     kept = model.weight.detach().clone()
     model.weight.data.zero_()
-    future.wait()
+    future.result()
     other = torch.nn.Linear(3, 2)
     its = torch.optim.Adam(other.parameters(), lr=0.1)
     other(torch.ones(1, 3)).sum().backward()

@@ -2,12 +2,47 @@
 
 from __future__ import annotations
 
+import traceback
+from typing import Any
+
 __all__ = ["CheckpointException"]
+WRAPPED_EXCEPTION = tuple[BaseException, traceback.StackSummary]
 
 
-class CheckpointException(Exception):
-    """What went wrong on which rank: `failures`, {rank: message}."""
+def _wrap_exception(exc: BaseException) -> WRAPPED_EXCEPTION:
+    """An exception and where it came from, to be sent to other ranks."""
+    summary = traceback.extract_tb(exc.__traceback__)
+    for frame in summary:
+        if hasattr(frame, "_code"):
+            object.__setattr__(frame, "_code", None)  # which has no pickle
+    return exc, summary
 
-    def __init__(self, message: str, failures: dict[int, str]) -> None:
-        super().__init__(message + "".join(f"\n  rank {rank}: {text}" for rank, text in failures.items()))
-        self.failures = failures
+
+def _is_wrapped_exception(obj: Any) -> bool:
+    return (
+        isinstance(obj, tuple)
+        and len(obj) == 2
+        and isinstance(obj[0], BaseException)
+        and isinstance(obj[1], traceback.StackSummary)
+    )
+
+
+class CheckpointException(BaseException):
+    """What went wrong on which rank: `failures`, {rank: (exception, where it came from)}."""
+
+    def __init__(self, msg: str, failures: dict[int, WRAPPED_EXCEPTION]) -> None:
+        super().__init__(msg, failures)
+        self._failures = failures
+
+    @property
+    def failures(self) -> dict[int, WRAPPED_EXCEPTION]:
+        """By rank."""
+        return self._failures
+
+    def __str__(self) -> str:
+        found = f"CheckpointException ranks:{self._failures.keys()}\n"
+        for rank, (error, where) in self._failures.items():
+            found += f"Traceback (most recent call last): (RANK {rank})\n"
+            found += "".join(traceback.format_list(where))
+            found += "".join(traceback.format_exception_only(type(error), value=error))
+        return found

@@ -7,30 +7,31 @@ from dataclasses import replace
 from typing import Any
 
 import rushlight as torch
-from rushlight._engine.core.size import Size
+from rushlight.distributed._shard._utils import narrow_tensor_by_index
 from rushlight.distributed.checkpoint._nested_dict import flatten_state_dict
 from rushlight.distributed.checkpoint._traverse import set_element
 from rushlight.distributed.checkpoint.metadata import (
     BytesStorageMetadata,
-    ChunkStorageMetadata,
     Metadata,
     MetadataIndex,
-    TensorProperties,
     TensorStorageMetadata,
 )
 from rushlight.distributed.checkpoint.planner import (
-    LoadItemType,
     LoadPlan,
     LoadPlanner,
     ReadItem,
     SavePlan,
     SavePlanner,
-    TensorWriteData,
     WriteItem,
     WriteItemType,
 )
-from rushlight.distributed.checkpoint.saving import _local, _place
-from rushlight.distributed.tensor.dtensor import DTensor
+from rushlight.distributed.checkpoint.planner_helpers import (
+    _create_read_items,
+    _create_write_items,
+    _init_state_dict,
+    _meet,
+)
+from rushlight.distributed.checkpoint.utils import find_state_dict_object
 
 __all__ = [
     "DefaultLoadPlanner",
@@ -108,8 +109,7 @@ class DefaultSavePlanner(SavePlanner):
 
     def lookup_object(self, index: MetadataIndex) -> Any:
         """What an item is of; a DTensor's part."""
-        found = self.state_dict[index.fqn]
-        return _local(found) if isinstance(found, torch.Tensor) else found
+        return find_state_dict_object(self.state_dict, index)
 
     def transform_object(self, write_item: WriteItem, object: Any) -> Any:
         """A tensor as it is, all else as bytes."""
@@ -146,7 +146,8 @@ class DefaultLoadPlanner(LoadPlanner):
     def set_up_planner(
         self, state_dict: dict[str, Any], metadata: Metadata | None = None, is_coordinator: bool = False
     ) -> None:
-        """What is to be filled."""
+        """What is to be filled; tensors on the meta device are given memory."""
+        _init_state_dict(state_dict)
         self.original_state_dict = state_dict
         if self.flatten_state_dict:
             state_dict, self.mappings = flatten_state_dict(state_dict)
@@ -183,42 +184,49 @@ class DefaultLoadPlanner(LoadPlanner):
 
     def lookup_tensor(self, index: MetadataIndex) -> Any:
         """This rank's part of a tensor."""
-        return _local(self.state_dict[index.fqn])
+        return find_state_dict_object(self.state_dict, index)
 
     def transform_tensor(self, read_item: ReadItem, tensor: Any) -> Any:
         """The item's box of it."""
-        return narrowed(tensor, read_item.dest_offsets, read_item.lengths)
+        return narrow_tensor_by_index(tensor, read_item.dest_offsets, read_item.lengths)
 
 
-def narrowed(tensor: Any, offsets: Any, lengths: Any) -> Any:
-    """A box of a tensor, as a view."""
-    for dim, (start, length) in enumerate(zip(offsets, lengths, strict=True)):
-        tensor = tensor.narrow(dim, start, length)
-    return tensor
+class _EmptyStateDictLoadPlanner(DefaultLoadPlanner):
+    """Makes the state dict from the metadata: all of it, or what is at or below some keys."""
+
+    def __init__(self, keys: Any = None, *args: Any, **kwargs: Any) -> None:
+        self.keys = keys
+        super().__init__(*args, **kwargs)
+
+    def _should_include_key(self, key: str, metadata: Metadata) -> bool:
+        if self.keys is None or key in self.keys:
+            return True
+        path = [str(part) for part in (metadata.planner_data or {}).get(key, ())]
+        return any(".".join(path[:depth]) in self.keys for depth in range(1, len(path) + 1))
+
+    def set_up_planner(
+        self, state_dict: dict[str, Any], metadata: Metadata | None = None, is_coordinator: bool = False
+    ) -> None:
+        """What is to be filled: an empty dict, which gets new tensors."""
+        if state_dict:
+            raise AssertionError("not state_dict")
+        if metadata is None:
+            raise AssertionError("metadata is not None")
+        ways = metadata.planner_data or {}
+        for key, entry in metadata.state_dict_metadata.items():
+            if self._should_include_key(key, metadata):
+                is_tensor = isinstance(entry, TensorStorageMetadata)
+                made = torch.empty(entry.size, dtype=entry.properties.dtype) if is_tensor else entry
+                set_element(state_dict, ways.get(key, (key,)), made)
+        super().set_up_planner(state_dict, metadata, is_coordinator)
 
 
 # --- what both are made of ------------------------------------------------------------------------
 
 
-def _chunk(t: Any) -> ChunkStorageMetadata:
-    offsets, sizes = _place(t)
-    return ChunkStorageMetadata(Size(offsets), Size(sizes))
-
-
 def create_default_local_save_plan(state_dict: dict[str, Any], is_coordinator: bool) -> SavePlan:
     """A rank's chunks, tensors and values."""
-    items = []
-    for name, value in state_dict.items():
-        if isinstance(value, torch.Tensor):
-            chunk = _chunk(value)
-            if isinstance(value, DTensor) and 0 in chunk.sizes:
-                continue
-            kind = WriteItemType.SHARD if isinstance(value, DTensor) else WriteItemType.TENSOR
-            data = TensorWriteData(chunk, TensorProperties.create_from_tensor(_local(value)), value.shape)
-            items.append(WriteItem(MetadataIndex(name, chunk.offsets), kind, tensor_data=data))
-        else:
-            items.append(WriteItem(MetadataIndex(name), WriteItemType.BYTE_IO))
-    return SavePlan(items)
+    return SavePlan([item for name, value in state_dict.items() for item in _create_write_items(name, value)])
 
 
 def _written_once(plans: list[SavePlan], to_first: bool) -> list[SavePlan]:
@@ -280,12 +288,6 @@ def _problems(metadata: Metadata) -> list[str]:
     return found
 
 
-def _meet(a: ChunkStorageMetadata, b: ChunkStorageMetadata) -> bool:
-    return all(
-        x < y + m and y < x + n for x, n, y, m in zip(a.offsets, a.sizes, b.offsets, b.sizes, strict=True)
-    )
-
-
 def create_default_local_load_plan(
     state_dict: dict[str, Any], metadata: Metadata, strict: bool = True
 ) -> LoadPlan:
@@ -296,47 +298,17 @@ def create_default_local_load_plan(
         if entry is None:
             if strict:
                 raise RuntimeError(f"Missing key in checkpoint state_dict: {name}.")
-        elif isinstance(entry, BytesStorageMetadata):
-            place, none = MetadataIndex(name), Size((0,))
-            items.append(ReadItem(LoadItemType.BYTE_IO, place, none, place, none, none))
-        else:
-            if not isinstance(value, torch.Tensor):
-                raise ValueError(
-                    f"Invalid checkpoint metadata for {name}, expected BytesStorageMetadata but "
-                    f"found {type(entry)}"
-                )
-            if tuple(value.shape) != tuple(entry.size):
-                raise ValueError(
-                    f"Size mismatch between saved {entry.size} and current: {value.shape} for {name}"
-                )
-            items += _tensor_items(name, entry, _chunk(value))
-    return LoadPlan(items)
-
-
-def _tensor_items(name: str, entry: TensorStorageMetadata, own: ChunkStorageMetadata) -> list[ReadItem]:
-    """The boxes that stored chunks and a rank's own chunk have in common."""
-    found = []
-    for number, stored in enumerate(entry.chunks):
-        if not _meet(own, stored) and own.sizes.numel():
             continue
-        begins = [max(a, b) for a, b in zip(own.offsets, stored.offsets, strict=True)]
-        ends = [
-            min(a + n, b + m)
-            for a, n, b, m in zip(own.offsets, own.sizes, stored.offsets, stored.sizes, strict=True)
-        ]
-        here = Size(b - a for b, a in zip(begins, own.offsets, strict=True))
-        there = Size(b - a for b, a in zip(begins, stored.offsets, strict=True))
-        found.append(
-            ReadItem(
-                LoadItemType.TENSOR,
-                MetadataIndex(name, own.offsets),
-                here,
-                MetadataIndex(name, stored.offsets, number),
-                there,
-                Size(e - b for e, b in zip(ends, begins, strict=True)),
+        if (
+            isinstance(entry, TensorStorageMetadata)
+            and isinstance(value, torch.Tensor)
+            and tuple(value.shape) != tuple(entry.size)
+        ):
+            raise ValueError(
+                f"Size mismatch between saved {entry.size} and current: {value.size()} for {name}"
             )
-        )
-    return found
+        items += _create_read_items(name, entry, value)
+    return LoadPlan(items)
 
 
 def create_default_global_load_plan(all_plans: list[LoadPlan]) -> list[LoadPlan]:

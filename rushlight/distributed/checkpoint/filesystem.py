@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import pickle
 import uuid
@@ -15,7 +16,7 @@ import rushlight as torch
 from rushlight._engine.core.size import Size
 from rushlight._engine.serialization.json_state import decode
 from rushlight._engine.serialization.pickler import dump
-from rushlight.distributed.checkpoint.default_planner import narrowed
+from rushlight.distributed._shard._utils import narrow_tensor_by_index
 from rushlight.distributed.checkpoint.file_access import FileSystem, FileSystemBase
 from rushlight.distributed.checkpoint.metadata import (
     BytesStorageMetadata,
@@ -34,12 +35,12 @@ from rushlight.distributed.checkpoint.planner import (
     SavePlanner,
     WriteItemType,
 )
-from rushlight.distributed.checkpoint.saving import MANIFEST, _read
 from rushlight.distributed.checkpoint.storage import StorageReader, StorageWriter, WriteResult
 from rushlight.distributed.communication.work import Future
 
 __all__ = ["FileSystem", "FileSystemBase", "FileSystemReader", "FileSystemWriter"]
 SUFFIX, METADATA = ".distcp", ".metadata"
+MANIFEST = "manifest.json"  # of what Rushlight once wrote
 _MODULES = ("metadata", "filesystem", "planner")
 
 
@@ -106,6 +107,8 @@ class FileSystemWriter(StorageWriter):
         self.single_file_per_rank, self.sync_files = single_file_per_rank, sync_files
         self.overwrite = overwrite
         self.save_id = str(uuid.uuid4())
+        self.rank: int | None = None
+        self.use_collectives = True
 
     def reset(self, checkpoint_id: str | os.PathLike[str] | None = None) -> None:
         """Begin a checkpoint, in another folder if one is told."""
@@ -114,18 +117,24 @@ class FileSystemWriter(StorageWriter):
         self.save_id = str(uuid.uuid4())
 
     def set_up_storage_writer(self, is_coordinator: bool, *args: Any, **kwargs: Any) -> None:
-        """Nothing."""
+        """Note the rank, which writes metadata of its own where ranks do not write together."""
+        self.rank, self.use_collectives = kwargs.get("rank"), kwargs.get("use_collectives", True)
 
     def prepare_local_plan(self, plan: SavePlan) -> SavePlan:
         """Make the folder. RuntimeError where it has a checkpoint that is not to be overwritten."""
         self.fs.mkdir(self.path)
         if self.fs.exists(self.fs.concat_path(self.path, METADATA)) and not self.overwrite:
             raise RuntimeError("Checkpoint already exists and self.overwrite=False.")
+        if self.rank is not None and not self.use_collectives:
+            return replace(plan, storage_data=_StoragePrefix(f"__{self.rank}_"))
         return plan
 
     def prepare_global_plan(self, plans: list[SavePlan]) -> list[SavePlan]:
         """Give each rank its files' names."""
-        return [replace(plan, storage_data=_StoragePrefix(f"__{rank}_")) for rank, plan in enumerate(plans)]
+        return [
+            replace(plan, storage_data=_StoragePrefix(f"__{rank}_")) if plan.storage_data is None else plan
+            for rank, plan in enumerate(plans)
+        ]
 
     def write_data(self, plan: SavePlan, planner: SavePlanner) -> Future:
         """Write the items, bytes first."""
@@ -136,7 +145,8 @@ class FileSystemWriter(StorageWriter):
         for name, group in zip(names, groups, strict=False):
             if not group:
                 continue
-            with self.fs.create_stream(self.fs.concat_path(self.path, name), "wb") as file:
+            # A file of this name is that of the checkpoint before until this one is whole.
+            with self.fs.replacing(self.fs.concat_path(self.path, name)) as file:
                 for item in group:
                     start = file.tell()
                     self._write(file, planner.resolve_data(item))
@@ -161,7 +171,8 @@ class FileSystemWriter(StorageWriter):
         metadata.storage_data = {one.index: one.storage_data for rank in results for one in rank}
         metadata.storage_meta = self.storage_meta()
         metadata.version = "1.0.0"
-        with self.fs.replacing(self.fs.concat_path(self.path, METADATA)) as file:
+        own = METADATA if self.use_collectives else f"__{self.rank}{METADATA}"
+        with self.fs.replacing(self.fs.concat_path(self.path, own)) as file:
             file.write(dump(metadata, _nothing))
 
     def storage_meta(self) -> StorageMeta | None:
@@ -213,9 +224,11 @@ class FileSystemReader(StorageReader):
 
     def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
         """What the folder holds. FileNotFoundError where it has no checkpoint."""
-        path = self.fs.concat_path(self.path, METADATA)
+        rank = kwargs.get("rank")
+        path = self.fs.concat_path(self.path, METADATA if rank is None else f"__{rank}{METADATA}")
         if not self.fs.exists(path) and self.fs.exists(self.fs.concat_path(self.path, MANIFEST)):
-            return _of_manifest(_read(os.fspath(self.path)))
+            with self.fs.create_stream(self.fs.concat_path(self.path, MANIFEST), "r") as file:
+                return _of_manifest(json.load(file))
         with self.fs.create_stream(path, "rb") as file:
             metadata: Metadata = _Unpickler(file).load()
         if getattr(metadata, "storage_meta", None) is None:
@@ -275,7 +288,7 @@ class FileSystemReader(StorageReader):
     @staticmethod
     def _fill(item: Any, tensor: Any, planner: LoadPlanner) -> None:
         """Write an item's box of a stored tensor."""
-        stored = narrowed(tensor, item.storage_offsets, item.lengths)
+        stored = narrow_tensor_by_index(tensor, item.storage_offsets, item.lengths)
         target = planner.resolve_tensor(item).detach()
         if target.size() != stored.size():
             raise AssertionError(

@@ -2,97 +2,178 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from importlib.util import find_spec
+from inspect import signature
 from typing import Any
 
 import rushlight as torch
 import rushlight.distributed as dist
+from rushlight._engine.core.callers import warn
 from rushlight.distributed.checkpoint.default_planner import DefaultLoadPlanner, DefaultSavePlanner
+from rushlight.distributed.checkpoint.filesystem import FileSystemReader, FileSystemWriter
 from rushlight.distributed.checkpoint.metadata import Metadata
-from rushlight.distributed.checkpoint.saving import _plain, _Together
+from rushlight.distributed.checkpoint.utils import _DistWrapper
 
 
-class _Ranks:
-    """The ranks that save or load together."""
+def storage(given: Any, checkpoint_id: Any, reader: bool) -> Any:
+    """The storage that is given, or one for where `checkpoint_id` says."""
+    if given is not None:
+        if checkpoint_id is not None:
+            given.reset(checkpoint_id)
+        return given
+    if not checkpoint_id:
+        raise RuntimeError("`checkpoint_id` must be specified if storage_reader/storage_writer is None.")
+    for kind in _kinds(reader):
+        if kind.validate_checkpoint_id(checkpoint_id):
+            made = kind(checkpoint_id)
+            made.reset(checkpoint_id)
+            return made
+    raise RuntimeError(
+        "Cannot detect which StorageReader or StorageWriter to use. Please specify the "
+        "storage_reader/storage_writer."
+    )
 
-    def __init__(self, group: Any, no_dist: bool) -> None:
-        self.alone = no_dist or not dist.is_initialized()
-        self.group = group
-        self.rank = 0 if self.alone else dist.get_rank(group)
-        self.size = 1 if self.alone else dist.get_world_size(group)
-        self.first = self.rank == 0
 
-    def together(self, doing: str) -> Any:
-        """A context after which all ranks raise where one has failed."""
-        return _Together(None if self.alone else self.group, doing)
+def _kinds(reader: bool) -> Iterator[Any]:
+    """The storages that may know a place, most likely first."""
+    yield FileSystemReader if reader else FileSystemWriter
+    if find_spec("fsspec"):
+        from rushlight.distributed.checkpoint import _fsspec_filesystem as fsspec_files  # not everywhere
 
-    def gather(self, value: Any) -> list[Any]:
-        """The values of all ranks, on all of them."""
-        if self.alone:
-            return [value]
-        found: list[Any] = [None] * self.size
-        dist.all_gather_object(found, value, group=self.group)
-        return found
+        yield fsspec_files.FsspecReader if reader else fsspec_files.FsspecWriter
 
-    def decide(self, values: list[Any], choose: Callable[[list[Any]], Any], doing: str) -> Any:
-        """What the first rank makes of all ranks' values, on all ranks."""
-        with self.together(doing):
-            made = choose(values) if self.first else None
-        return self.gather(made)[0]
+
+def alone(no_dist: bool, doing: str) -> bool:
+    """Whether this process saves or loads by itself, and says so."""
+    if no_dist or not dist.is_initialized():
+        warn(
+            "torch.distributed is disabled, unavailable or uninitialized, assuming the intent is to "
+            f"{doing} in a single process."
+        )
+        return True
+    return False
+
+
+def _stateful(value: Any) -> bool:
+    return hasattr(value, "state_dict") and hasattr(value, "load_state_dict")
+
+
+def plain(state: dict[str, Any]) -> dict[str, Any]:
+    """The state dict; of objects that have one, theirs."""
+    return {k: v.state_dict() if _stateful(v) else v for k, v in state.items()}
 
 
 def save(
-    state_dict: dict[str, Any], writer: Any, planner: Any, checkpoint_id: Any, group: Any, no_dist: bool
+    state_dict: dict[str, Any],
+    writer: Any,
+    planner: Any,
+    group: Any,
+    no_dist: bool,
+    coordinator: int = 0,
+    use_collectives: bool = True,
 ) -> Metadata:
     """Write a state dict by a planner (DefaultSavePlanner) to a storage; its metadata. Collective."""
-    ranks = _Ranks(group, no_dist)
+    ranks = _DistWrapper(group, not no_dist, coordinator)
     planner = DefaultSavePlanner() if planner is None else planner
-    writer.reset(checkpoint_id)
-    with ranks.together("save()"):
-        planner.set_up_planner(
-            _plain(state_dict), storage_meta=writer.storage_meta(), is_coordinator=ranks.first
-        )
-        writer.set_up_storage_writer(ranks.first)
-        mine = writer.prepare_local_plan(planner.create_local_plan())
+    written: list[Any] = []
+
+    def plan() -> Any:
+        if "storage_meta" in signature(planner.set_up_planner).parameters:
+            planner.set_up_planner(
+                state_dict=state_dict,
+                storage_meta=writer.storage_meta(),
+                is_coordinator=ranks.is_coordinator,
+            )
+        else:
+            warn(
+                "The function definition for SavePlanner.set_up_planner has been updated to include the "
+                "storage_meta argument. Please update your implementation to include this parameter."
+            )
+            planner.set_up_planner(state_dict, ranks.is_coordinator)
+        _set_up(writer.set_up_storage_writer, ranks, use_collectives)
+        return writer.prepare_local_plan(planner.create_local_plan())
 
     def choose(plans: list[Any]) -> Any:
         plans, metadata = planner.create_global_plan(plans)
-        return writer.prepare_global_plan(plans), metadata
+        written.append(metadata)
+        return writer.prepare_global_plan(plans)
+
+    def finish(results: list[Any]) -> Any:
+        writer.finish(metadata=written[0], results=results)
+        return written[0]
+
+    central = ranks.reduce_scatter("plan", plan, choose) if use_collectives else choose([plan()])[0]
+
+    def write() -> Any:
+        found = writer.write_data(planner.finish_plan(central), planner)
+        found.wait()
+        return found.value()
 
     metadata: Metadata
-    plans, metadata = ranks.decide(ranks.gather(mine), choose, "save()")
-    with ranks.together("save()"):
-        results = writer.write_data(planner.finish_plan(plans[ranks.rank]), planner)
-        results = results.value() if hasattr(results, "value") else results.result()
-    everything = ranks.gather(results)
-    with ranks.together("save()"):
-        if ranks.first:
-            writer.finish(metadata, everything)
+    if use_collectives:
+        metadata = ranks.all_reduce("write", write, finish)
+    else:
+        metadata = finish([write()])
+        ranks.barrier()
     return metadata
 
 
+def _set_up(function: Any, ranks: _DistWrapper, use_collectives: bool, *before: Any) -> None:
+    """Tell a storage which rank it is of, if it takes that."""
+    more = {"rank": ranks.rank, "use_collectives": use_collectives}
+    if "kwargs" in signature(function).parameters:
+        function(*before, ranks.is_coordinator, **more)
+    else:
+        function(*before, ranks.is_coordinator)
+
+
+def _metadata(reader: Any, ranks: _DistWrapper) -> tuple[Metadata, bool]:
+    """(the metadata, whether it is that of all ranks); a rank's own where there is no other."""
+    told = ["metadata is None"]
+    try:
+        return reader.read_metadata(), True
+    except Exception as error:
+        told.append(f"global metadata read failed: {error}")
+    if "kwargs" in signature(reader.read_metadata).parameters:
+        try:
+            return reader.read_metadata(rank=ranks.rank), False
+        except Exception as error:
+            told.append(f"rank local metadata read failed: {error}")
+    raise AssertionError("; ".join(told))
+
+
 def load(
-    state_dict: dict[str, Any], reader: Any, planner: Any, checkpoint_id: Any, group: Any, no_dist: bool
+    state_dict: dict[str, Any], reader: Any, planner: Any, group: Any, no_dist: bool, coordinator: int = 0
 ) -> None:
     """Fill a state dict by a planner (by default DefaultLoadPlanner) from a storage. Collective."""
-    ranks = _Ranks(group, no_dist)
+    ranks = _DistWrapper(group, not no_dist, coordinator)
     planner = DefaultLoadPlanner() if planner is None else planner
-    reader.reset(checkpoint_id)
-    plain = _plain(state_dict)
-    with ranks.together("load()"):
-        metadata = reader.read_metadata()
-        planner.set_up_planner(plain, metadata, ranks.first)
-        reader.set_up_storage_reader(metadata, ranks.first)
-        mine = reader.prepare_local_plan(planner.create_local_plan())
+
+    def plan() -> Any:
+        metadata, whole = _metadata(reader, ranks)
+        planner.set_up_planner(state_dict, metadata, ranks.is_coordinator)
+        _set_up(reader.set_up_storage_reader, ranks, whole, metadata)
+        return reader.prepare_local_plan(planner.create_local_plan())
 
     def choose(plans: list[Any]) -> Any:
         return reader.prepare_global_plan(planner.create_global_plan(plans))
 
-    plans = ranks.decide(ranks.gather(mine), choose, "load()")
-    with ranks.together("load()"), torch.no_grad():
-        reader.read_data(planner.finish_plan(plans[ranks.rank]), planner).wait()
-        for name, value in plain.items():
-            if hasattr(state_dict[name], "load_state_dict"):
-                state_dict[name].load_state_dict(value)
-            else:
-                state_dict[name] = value
+    central = ranks.reduce_scatter("plan", plan, choose)
+
+    def read() -> None:
+        with torch.no_grad():
+            reader.read_data(planner.finish_plan(central), planner).wait()
+
+    ranks.all_gather("read", read)
+
+
+def load_into(state_dict: dict[str, Any], reader: Any, planner: Any, group: Any, no_dist: bool) -> None:
+    """load() into a state dict that may have objects with a state dict of their own."""
+    found = {key: value for key, value in sorted(plain(state_dict).items())}
+    load(found, reader, planner, group, no_dist)
+    for key, value in found.items():
+        if _stateful(state_dict[key]):
+            state_dict[key].load_state_dict(value)
+        else:
+            state_dict[key] = value

@@ -2,39 +2,40 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
+import rushlight.distributed as dist
 from rushlight._engine.core.callers import warn
-from rushlight.distributed.checkpoint import planned, saving
-from rushlight.distributed.checkpoint.filesystem import FileSystemReader
+from rushlight.distributed.checkpoint import planned
+from rushlight.distributed.checkpoint.default_planner import _EmptyStateDictLoadPlanner
 
 __all__ = ["load", "load_state_dict"]
 
 
 def load(
     state_dict: dict[str, Any],
-    *,
+    *old: Any,
     checkpoint_id: Any = None,
     storage_reader: Any = None,
     planner: Any = None,
     process_group: Any = None,
     no_dist: bool = False,
 ) -> None:
-    """Fill a state dict from a checkpoint, PyTorch's or Rushlight's, of any number of ranks; collective.
+    """Fill a state dict from a checkpoint of any number of ranks; collective.
 
     Tensors and DTensors are written to in place, other values are put in their places; objects with
     load_state_dict() get theirs. CheckpointException on all ranks for a key that is missing, another shape, a
     damaged file.
     """
-    if storage_reader is None or type(storage_reader) is FileSystemReader:
-        folder = saving._folder(checkpoint_id, storage_reader)
-        own = os.path.exists(os.path.join(folder, saving.MANIFEST))
-        if planner is None and (own or not os.path.exists(os.path.join(folder, ".metadata"))):
-            saving.load(state_dict, checkpoint_id=folder, process_group=process_group, no_dist=no_dist)
-            return
-        storage_reader = FileSystemReader(folder)
-    planned.load(state_dict, storage_reader, planner, checkpoint_id, process_group, no_dist)
+    if old:
+        warn(
+            "The argument order of load has been changed. "
+            "Please check the document to avoid future breakages."
+        )
+        (storage_reader,) = old
+    no_dist = planned.alone(no_dist, "load")
+    reader = planned.storage(storage_reader, checkpoint_id, reader=True)
+    planned.load_into(state_dict, reader, planner, process_group, no_dist)
 
 
 def load_state_dict(
@@ -50,10 +51,27 @@ def load_state_dict(
         "'load_state_dict' is deprecated and will be removed in future versions. Please use 'load' instead.",
         FutureWarning,
     )
-    load(
-        state_dict,
-        storage_reader=storage_reader,
-        process_group=process_group,
-        no_dist=no_dist,
-        planner=planner,
-    )
+    storage_reader.reset()
+    _load_state_dict(state_dict, storage_reader, process_group, coordinator_rank, no_dist, planner)
+
+
+def _load_state_dict(
+    state_dict: dict[str, Any],
+    storage_reader: Any,
+    process_group: Any = None,
+    coordinator_rank: int = 0,
+    no_dist: bool = False,
+    planner: Any = None,
+) -> None:
+    planned.load(state_dict, storage_reader, planner, process_group, no_dist, coordinator_rank)
+
+
+def _load_state_dict_from_keys(
+    keys: Any = None, *, checkpoint_id: Any = None, storage_reader: Any = None, process_group: Any = None
+) -> dict[str, Any]:
+    """A new state dict with these keys of a checkpoint, or all; on this rank alone."""
+    reader = planned.storage(storage_reader, checkpoint_id, reader=True)
+    found: dict[str, Any] = {}
+    planner = _EmptyStateDictLoadPlanner(keys={keys} if isinstance(keys, str) else keys)
+    planned.load(found, reader, planner, process_group, not dist.is_initialized())
+    return found
