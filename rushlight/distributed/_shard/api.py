@@ -28,7 +28,8 @@ def _shard_tensor(
     for rank, (its_source, its_spec) in enumerate(told):
         if src_rank != its_source:
             raise ValueError(
-                f"src_rank={src_rank} on rank: {own} does not match with src_rank={its_source} on rank: {rank}"
+                f"src_rank={src_rank} on rank: {own} does not match with src_rank={its_source} on "
+                f"rank: {rank}"
             )
         if sharding_spec != its_spec:
             raise ValueError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from rushlight.distributed.remote_device import _remote_device
 
@@ -17,7 +18,7 @@ class ShardMetadata:
 
     shard_offsets: list[int]
     shard_sizes: list[int]
-    placement: _remote_device | None
+    placement: Any  # a _remote_device, or None
 
     def __init__(
         self,

@@ -42,7 +42,7 @@ class _DistWrapper:
 
     def __init__(self, group: Any, use_dist: bool, coordinator_rank: int) -> None:
         self.group, self.use_dist, self.coordinator_rank = group, use_dist, coordinator_rank
-        self.rank = dist.get_rank(group) if use_dist else 0
+        self.rank: int = dist.get_rank(group) if use_dist else 0
         self.is_coordinator = not use_dist or self.rank == coordinator_rank
         whole = group is None or not use_dist
         self.global_coordinator_rank = (
@@ -118,7 +118,7 @@ class _DistWrapper:
             return None
         failures = _get_failure_dict(values)
         if not failures:
-            found = _tried(lambda: reduce_fun(values))
+            found: Any = _tried(lambda: reduce_fun(values))
             if not _is_wrapped_exception(found):
                 return found
             failures = {self.rank: found}
@@ -134,7 +134,7 @@ class _DistWrapper:
 
     def broadcast(self, step: str, map_fun: Callable[[], Any]) -> Any:
         """The coordinator's value."""
-        found = _tried(map_fun) if self.is_coordinator else None
+        found: Any = _tried(map_fun) if self.is_coordinator else None
         if _is_wrapped_exception(found):
             found = CheckpointException(step, {self.rank: found})
         return self._raised(self.broadcast_object(found))

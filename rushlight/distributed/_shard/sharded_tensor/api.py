@@ -165,7 +165,7 @@ class ShardedTensor(ShardedTensorBase):
         dist.all_gather_object(told, mine, group=group)
         metadata = build_global_metadata(told, recalc_metadata=again)
         if again:
-            (entry,) = [e for e in metadata.shards_metadata if e.placement.rank() == own]  # type: ignore[union-attr]
+            (entry,) = [e for e in metadata.shards_metadata if e.placement.rank() == own]
             local_shards[0].metadata = entry
         made = cls._of(metadata, specs._infer_sharding_spec_from_shards_metadata(metadata.shards_metadata))
         made._prepare_init(group, init_rrefs)
@@ -228,8 +228,8 @@ class ShardedTensor(ShardedTensorBase):
         placed = [_parse_and_validate_remote_device(group, entry.placement)[0] for entry in entries]
         if len(local_shards) != placed.count(own):
             raise RuntimeError(
-                f"Number of local shards ({len(local_shards)}) does not match number of local shards metadata "
-                f"in sharded_tensor_metadata ({placed.count(own)}) on rank ({own}) "
+                f"Number of local shards ({len(local_shards)}) does not match number of local shards "
+                f"metadata in sharded_tensor_metadata ({placed.count(own)}) on rank ({own}) "
             )
         if not entries:
             raise ValueError("shards_metadata must not be empty!")
@@ -279,7 +279,7 @@ class ShardedTensor(ShardedTensorBase):
         dtype = self._metadata.tensor_properties.dtype if dtype is None or enforce_dtype else dtype
         counts, places = [0] * dist.get_world_size(group), []
         for entry in self._metadata.shards_metadata:
-            rank = dist.get_group_rank(group, entry.placement.rank())  # type: ignore[union-attr]
+            rank = dist.get_group_rank(group, entry.placement.rank())
             places.append((entry, rank, counts[rank]))
             counts[rank] += Size(entry.shard_sizes).numel()
         device = self._get_preferred_device()
@@ -288,9 +288,9 @@ class ShardedTensor(ShardedTensorBase):
             for shard in self._local_shards:
                 begin = next(b for entry, rank, b in places if rank == own and entry == shard.metadata)
                 data[begin : begin + shard.tensor.numel()].copy_(shard.tensor.flatten())
-            everything = [torch.empty_like(data) for _ in counts] if own == dst else None
-            dist.gather(data, everything, dst=dist.get_global_rank(group, dst), group=group)
-            for entry, rank, begin in places if everything else ():
+            everything = [torch.empty_like(data) for _ in counts] if own == dst else []
+            dist.gather(data, everything or None, dst=dist.get_global_rank(group, dst), group=group)
+            for entry, rank, begin in places if own == dst else ():
                 count = Size(entry.shard_sizes).numel()
                 piece = everything[rank][begin : begin + count].view(entry.shard_sizes)
                 narrow_tensor(out, entry).copy_(piece)
@@ -317,16 +317,16 @@ class ShardedTensor(ShardedTensorBase):
 
     # --- to devices and dtypes ---------------------------------------------------------------------
 
-    def cpu(self, memory_format: Any = torch.preserve_format, process_group: Any = None) -> ShardedTensor:  # type: ignore[override]
+    def cpu(self, memory_format: Any = torch.preserve_format, process_group: Any = None) -> ShardedTensor:
         """With shards on the CPU; itself where all ranks' are there."""
         if memory_format not in (torch.preserve_format, torch.contiguous_format):
             raise RuntimeError("Only `torch.contiguous_format` or `torch.preserve_format` is supported!")
         entries = self._metadata.shards_metadata
-        if all(entry.placement.device().type == "cpu" for entry in entries):  # type: ignore[union-attr]
+        if all(entry.placement.device().type == "cpu" for entry in entries):
             return self
         return self._moved(torch.device("cpu"), self.dtype, process_group)
 
-    def cuda(  # type: ignore[override]
+    def cuda(
         self,
         device: Any = None,
         non_blocking: bool = False,
@@ -343,7 +343,7 @@ class ShardedTensor(ShardedTensorBase):
             )
         return self._moved(here, self.dtype, process_group)
 
-    def to(self, *args: Any, **kwargs: Any) -> ShardedTensor:  # type: ignore[override]
+    def to(self, *args: Any, **kwargs: Any) -> ShardedTensor:
         """With shards on another device or of another dtype; itself where nothing changes."""
         device, dtype = kwargs.get("device"), kwargs.get("dtype")
         if len(args) == 2:
@@ -375,10 +375,10 @@ class ShardedTensor(ShardedTensorBase):
         metadata, shards = copy.deepcopy(self._metadata), []
         metadata.tensor_properties.dtype = dtype
         for entry in metadata.shards_metadata:
-            entry.placement._device = device  # type: ignore[union-attr]
+            entry.placement._device = device
         for shard in self._local_shards:
             entry = copy.deepcopy(shard.metadata)
-            entry.placement._device = device  # type: ignore[union-attr]
+            entry.placement._device = device
             shards.append(Shard(shard.tensor.to(device, dtype, copy=True), entry))
         group = self._process_group if process_group is None else process_group
         return self._init_from_local_shards_and_global_metadata(shards, metadata, group, self._init_rrefs)
@@ -425,7 +425,7 @@ class ShardedTensor(ShardedTensorBase):
     def __hash__(self) -> int:
         return id(self)
 
-    def __repr__(self) -> str:  # type: ignore[override]
+    def __repr__(self) -> str:
         return f"ShardedTensor({self._metadata})"
 
     @dataclass
@@ -454,7 +454,8 @@ class ShardedTensor(ShardedTensorBase):
     def __setstate__(self, state: Any) -> None:
         if not dist.is_initialized():
             raise RuntimeError(
-                'Need to initialize default process group using "init_process_group" before loading ShardedTensor'
+                'Need to initialize default process group using "init_process_group" before loading '
+                "ShardedTensor"
             )
         self._local_shards, self._metadata, was, self._sharding_spec, self._init_rrefs = state
         self._process_group = self._normalize_pg(loading_group.get())

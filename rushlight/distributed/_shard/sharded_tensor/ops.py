@@ -12,12 +12,12 @@ from rushlight.distributed._shard import sharded_tensor
 from rushlight.distributed._shard.sharded_tensor.api import ShardedTensor, _sharded_op_impl
 from rushlight.distributed._shard.sharded_tensor.shard import Shard
 
-T = torch.Tensor
-_OF_THE_WHOLE = (
-    T.shape.__get__,  # type: ignore[attr-defined]
+T: Any = torch.Tensor
+_OF_THE_WHOLE: tuple[Any, ...] = (
+    T.shape.__get__,
     T.dtype.__get__,
     T.layout.__get__,
-    T.ndim.__get__,  # type: ignore[attr-defined]
+    T.ndim.__get__,
     T.requires_grad.__get__,
     T.grad.__get__,
     T.grad_fn.__get__,

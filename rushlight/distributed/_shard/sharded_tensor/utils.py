@@ -92,8 +92,9 @@ def build_metadata_from_local_shards(
             raise ValueError("Only torch.contiguous_format memory_format is currently supported!")
         if rank != current_rank:
             raise ValueError(
-                "Local shard metadata's rank does not match with the rank in its process group! Found current "
-                f"rank in the process group: {current_rank}, local ShardMetadata placement's rank: {rank}"
+                "Local shard metadata's rank does not match with the rank in its process group! Found "
+                f"current rank in the process group: {current_rank}, "
+                f"local ShardMetadata placement's rank: {rank}"
             )
         if tensor.device != device:
             raise ValueError(
@@ -139,7 +140,7 @@ def recalc_global_sharded_tensor_metadata(
     shards = global_sharded_tensor_metadata.shards_metadata
     if not all(shard.placement for shard in shards):
         raise AssertionError("currently only support rw, it should always have valid rank info")
-    ordered = sorted(shards, key=lambda shard: shard.placement.rank())  # type: ignore[union-attr]
+    ordered = sorted(shards, key=lambda shard: shard.placement.rank())
     ends = list(accumulate(shard.shard_sizes[sharded_dim] for shard in ordered))
     for shard, end in zip(ordered, ends, strict=True):
         shard.shard_offsets[:] = [0] * len(shard.shard_sizes)

@@ -14,7 +14,7 @@ __all__ = ["ShardingPlan", "ShardingPlanner"]
 
 @dataclass
 class ShardingPlan:
-    """By name: how parameters are sharded, how modules' results are then, and which give their shard alone."""
+    """By name: how parameters are sharded, how modules' results are then, which give their shard alone."""
 
     plan: dict[str, ShardingSpec | Sharder]
     output_plan: dict[str, ShardingSpec] | None = None
