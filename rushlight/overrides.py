@@ -94,8 +94,8 @@ def has_torch_function_variadic(*relevant_args: Any) -> bool:
     if _HOP.skipped:
         _HOP.skipped = False
         return False
-    return any(isinstance(mode, TorchFunctionMode) for mode in interpreters.STACK.modes) or bool(
-        foreign(relevant_args, {})
+    return any(isinstance(mode, TorchFunctionMode) for mode in interpreters.STACK.modes) or any(
+        not getattr(type(found).__torch_function__, "unseen", False) for found in foreign(relevant_args, {})
     )
 
 

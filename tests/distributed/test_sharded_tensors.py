@@ -79,3 +79,11 @@ def test_initializers_ask_classes():
         ("normal_", ["generator", "mean", "std", "tensor"]),
         ("kaiming_uniform_", ["a", "generator", "mode", "nonlinearity", "tensor"]),
     ]
+
+
+def test_classes_that_lie_below_are_not_asked():
+    sparse = torch.ones(2, 2).to_sparse()
+    assert not torch.overrides.has_torch_function((sparse,))
+    assert torch.overrides.has_torch_function(
+        (torch.masked.masked_tensor(torch.ones(1), torch.ones(1).bool()),)
+    )

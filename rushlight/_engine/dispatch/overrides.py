@@ -156,6 +156,12 @@ def foreign(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     return found
 
 
+def unseen(hook: _T) -> _T:
+    """A `__torch_function__` of a class of ours that has none in PyTorch, where the class lies below."""
+    setattr(hook, "unseen", True)
+    return hook
+
+
 def place_by_class(found: list[Any], item: Any) -> None:
     """Put an instance behind the others, but in front of the first whose class its class is derived from."""
     cls = type(item)

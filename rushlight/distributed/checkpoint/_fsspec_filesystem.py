@@ -11,8 +11,13 @@ from typing import Any
 
 from fsspec.core import url_to_fs
 
-from rushlight.distributed.checkpoint.file_access import FileSystemBase, StrPath, removing
-from rushlight.distributed.checkpoint.filesystem import FileSystemReader, FileSystemWriter
+from rushlight.distributed.checkpoint.filesystem import (
+    FileSystemBase,
+    FileSystemReader,
+    FileSystemWriter,
+    StrPath,
+    removing,
+)
 
 __all__ = ["FsspecReader", "FsspecWriter"]
 

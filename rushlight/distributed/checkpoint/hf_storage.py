@@ -21,8 +21,8 @@ from rushlight.distributed.checkpoint._consolidate_hf_safetensors import (
     offsets_in,
     write_index,
 )
-from rushlight.distributed.checkpoint.file_access import FileSystem
 from rushlight.distributed.checkpoint.filesystem import (
+    FileSystem,
     FileSystemReader,
     FileSystemWriter,
     _done,
