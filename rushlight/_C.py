@@ -60,6 +60,7 @@ _HOMES = {
         "_engine.devices.cuda.accounts.checkpoints",
         "_construct_storage_from_data_pointer",
     ),
+    "_activate_gpu_trace": ("_engine.devices.cuda.accounts.tracing", "_activate_gpu_trace"),
     "PyTorchFileReader": ("serialization", "PyTorchFileReader"),
     "PyTorchFileWriter": ("serialization", "PyTorchFileWriter"),
     "_MobileOptimizerType": ("utils.mobile_optimizer", "MobileOptimizerType"),

@@ -8,7 +8,9 @@ absent). Which devices there are is the setting RUSHLIGHT_CUDA's to say (docs/cu
 """
 from typing import Any
 
+from rushlight.cuda import _gpu_trace as _gpu_trace
 from rushlight.cuda import _memory_viz as _memory_viz
+from rushlight.cuda import _sanitizer as _sanitizer
 from rushlight.cuda import _utils as _utils
 from rushlight.cuda import amp as amp
 from rushlight.cuda.graphed_callables import make_graphed_callables as make_graphed_callables

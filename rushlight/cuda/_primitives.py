@@ -91,4 +91,10 @@ def _cuda_sleep(cycles: int) -> None:
     cuda.__dict__["_sleep"](cycles)
 
 
+def _cuda_hasPrimaryContext(device: int) -> bool:
+    """Whether a device is in use."""
+    there: Any = accelerator.platform()
+    return any([made.index == device for made in there.devices()])
+
+
 FUNCTIONS = {name: found for name, found in globals().items() if name.startswith("_cuda_")}

@@ -242,3 +242,9 @@ def test_a_forked_child_may_not_use_it() -> None:
 def test_what_is_not_there_says_so() -> None:
     with pytest.raises(NotImplementedError, match="'CUDA' backend"):
         torch.histogram(torch.ones(2, device="cuda"), 2)
+
+
+def test_tensorboard_takes_tensors_of_devices() -> None:
+    from rushlight.utils.tensorboard.values import number
+
+    assert number(torch.full((1,), 2.5, device="cuda", requires_grad=True)) == 2.5

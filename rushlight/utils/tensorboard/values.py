@@ -17,7 +17,7 @@ def array(value: Any) -> Array:
     """A tensor, array or number as an array."""
     if hasattr(value, "detach"):
         value = value.detach().float() if value.is_floating_point() and value.itemsize < 4 else value.detach()
-        value = value.numpy()
+        value = value.cpu().numpy()
     return np.asarray(value)
 
 

@@ -164,7 +164,9 @@ class Allocator:
         # Blocks that came back and went out again, with nothing else between: see `_returns`.
         self.cycles: dict[Block, Cycle] = {}
         self.history: History | None = None  # while it is recorded
-        self.on_free: Callable[[Block], None] | None = None  # told of every block that is freed
+        # Told of every block that is freed; of every one that is handed out.
+        self.on_free: Callable[[Block], None] | None = None
+        self.on_allocate: Callable[[Block], None] | None = None
 
     # --- figures --------------------------------------------------------------------------------
 
@@ -223,6 +225,8 @@ class Allocator:
                 self.stats[found.pool].took(found.size, size)
                 if self.history is not None:
                     self.history.allocated(found)
+                if self.on_allocate is not None:
+                    self.on_allocate(found)
                 made = Handle(self, found, size)
                 self.open_books = False
                 return made
@@ -234,7 +238,7 @@ class Allocator:
         changes. Known once, it holds until other blocks are freed or handed out.
         """
         known = self.cycles.get(block)
-        if self.waiting or self.history is not None:
+        if self.waiting or self.history is not None or self.on_allocate is not None:
             return False
         if known is not None:
             known.count += 1

@@ -8,6 +8,7 @@ from typing import Any
 
 from rushlight._engine.core import accelerator
 from rushlight._engine.core.device import device as _torch_device
+from rushlight._engine.devices.cuda.accounts import tracing
 from rushlight._engine.devices.cuda.platform import Platform
 from rushlight._engine.devices.cuda.rows import Rows
 from rushlight._engine.names.absent_devices import AcceleratorError, OutOfMemoryError  # noqa: F401
@@ -172,6 +173,7 @@ def current_blas_handle() -> int:
 def synchronize(device: Any = None) -> None:
     """Wait until all work of a device's streams is done; what failed in it is raised."""
     backend(device).synchronize()
+    tracing.tell(tracing.DEVICE_SYNCHRONIZATION)
 
 
 def ipc_collect() -> None:

@@ -25,6 +25,8 @@ def copy(backend: Any, target: Any, source: Any, non_blocking: bool, pinned: boo
     late = non_blocking and pinned
     if backend.capture is not None and not late and np.ndarray in (source.__class__, target.__class__):
         raise backend.capture.refused("a copy that the host waits for")
+    if not non_blocking and np.ndarray in (source.__class__, target.__class__):
+        backend.waited()
     if source.__class__ is np.ndarray:
         given = source if late else source.copy("K")
         written = backend.outline(target)

@@ -14,8 +14,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from rushlight._engine.core.callers import warn
 from rushlight._engine.core.device import device
 from rushlight._engine.devices.cuda import words
+from rushlight._engine.devices.cuda.accounts import tracing
 from rushlight._engine.devices.cuda.allocator import Allocator, Handle, rounded, segment_size
 from rushlight._engine.devices.cuda.array import DeviceArray, row_strides
 from rushlight._engine.devices.cuda.configuration import Card
@@ -63,11 +65,12 @@ class Memory(Protocol):
 class _Current(threading.local):
     """The stream that a thread's work goes to (None: the default one), what notes it (prepared.py), and where
     its memory comes from (graphs.Pool), if not from all; pools: those that it was to come from since, each
-    with the capture that was under way.
+    with the capture that was under way. quiet: whether the program does not hear of the host's waiting.
     """
 
     stream: Any = None
     recording: Any = None
+    quiet = False
     pool: Any = None
     pools: tuple[tuple[Any, Any], ...] = ()
 
@@ -245,6 +248,17 @@ class Device(ABC):
         if captures:
             raise captures[0].failed("StreamCaptureUnsupported", *captures[1:], what=what)
 
+    def waited(self, stream: Any = None) -> None:
+        """The host waits for a stream, this thread's if None: others hear of it, and programs that want to
+        (torch.cuda.set_sync_debug_mode).
+        """
+        mode = self.platform.sync_mode
+        if mode and not self.current.quiet:
+            if mode == 2:
+                raise RuntimeError("called a synchronizing CUDA operation")
+            warn("called a synchronizing CUDA operation")
+        tracing.tell(tracing.STREAM_SYNCHRONIZATION, (stream or self.stream).number)
+
     def settle(self) -> None:
         """Wait for all work, where that spoils no capture."""
         if not self.captures:
@@ -363,11 +377,12 @@ class Device(ABC):
         pool of the program's.
         """
         current = self.current
-        before, current.recording, current.pool = (current.recording, current.pool), None, None
+        before = current.recording, current.pool, current.quiet
+        current.recording, current.pool, current.quiet = None, None, True
         try:
             yield
         finally:
-            current.recording, current.pool = before
+            current.recording, current.pool, current.quiet = before
 
     def unkept(self) -> None:
         """What is being done depends on more than geometry: no call like it is prepared."""

@@ -10,6 +10,7 @@ from typing import Any
 from rushlight._engine.core.device import device as TorchDevice
 from rushlight._engine.core.settings import settings
 from rushlight._engine.devices.cuda import words
+from rushlight._engine.devices.cuda.accounts import tracing
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.configuration import parse
 from rushlight._engine.devices.cuda.rows import Rows as Device
@@ -87,7 +88,10 @@ class Platform:
             with self._lock:
                 found = self._devices.get(index)
                 if found is None:
-                    found = self._devices[index] = self._make(self.checked(index))
+                    found = self._make(self.checked(index))
+                    if tracing.CallbackRegistry.active:
+                        tracing.listen(found.allocator)
+                    self._devices[index] = found
         return found
 
     def _make(self, index: int) -> Device:
@@ -116,7 +120,14 @@ class Platform:
         """A copy of a host's array in page-locked memory, where the devices are real; else itself."""
         if not self.setting.real or not array.nbytes:
             return array
-        return self.device(None).page_locked(array)  # type: ignore[attr-defined]
+        return self._used().page_locked(array)
+
+    def _used(self) -> Any:
+        """A device where any will do: the current one if it is in use, else one that is, so that none is
+        begun for it.
+        """
+        devices = self._devices
+        return devices.get(self.current) or next(iter(devices.values()), None) or self.device(None)
 
     def host_registered(self, name: str, *args: int) -> int:
         """What the driver answers to page-locking memory of the host's, or to ending that; 0 where devices
@@ -124,7 +135,7 @@ class Platform:
         """
         if not self.setting.real:
             return 0
-        return self.device(None).host_registered(name, *args)  # type: ignore[attr-defined, no-any-return]
+        return int(self._used().host_registered(name, *args))
 
     def driver_attributes(self, index: int) -> dict[str, Any]:
         """What the driver tells of a real device beside its card; nothing of a simulated one."""

@@ -282,6 +282,7 @@ class Simulated(Rows):
         self.alive()
         if self.capture is not None:
             raise self.capture.refused("a read by the host")
+        self.waited()
         if self.check is not None:
             self.check.submitted(self.stream, "a read by the host", words.place(), (a,), ())
         self.stream.run()
@@ -370,6 +371,8 @@ class Simulated(Rows):
         """A row's results by its own body, on the device's memory."""
         # A result whose geometry depends on numbers is one that PyTorch refuses on meta.
         key = None if "meta" in row.refuse else geometry_of((body, *values))
+        if "meta" in row.refuse:
+            self.waited()
         try:
             new = key is not None and key not in self._known
             found = self.call(body, values, key=key, what=row.name)
@@ -388,6 +391,8 @@ class Simulated(Rows):
             (i is not None and i.dtype.kind == "b") or (i is not None and i.dtype == np.uint8)
             for i in indices
         )
+        if masked:
+            self.waited()
         key = None if masked else geometry_of((advanced_indexing.read, a, *indices))
         try:
             return self.call(advanced_indexing.read, (a, list(indices)), key=key, what="index")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import itertools
 import threading
 from bisect import bisect_right
 from typing import Any
@@ -9,9 +11,13 @@ from typing import Any
 from rushlight._engine.autograd.node import STREAMS, AccumulateGrad, Node, next_seq
 from rushlight._engine.core import accelerator
 from rushlight._engine.core.device import device as _torch_device
+from rushlight._engine.devices.cuda.accounts import tracing
 from rushlight._engine.devices.cuda.api import backend, platform
 from rushlight._engine.devices.cuda.platform import Platform
 from rushlight._engine.devices.cuda.streams import Stream as Queue
+
+# Of events that stand for what streams have at a time.
+_numbers = itertools.count(1)
 
 
 class Stream:
@@ -27,7 +33,11 @@ class Stream:
             where = platform().device(of["device_index"])
             self._queue = next(q for q in where.streams if q.number == of["stream_id"])
             return
-        self._queue = backend(device).new_stream(priority)
+        where = backend(device)
+        known = len(where.streams)
+        self._queue = where.new_stream(priority)
+        if len(where.streams) > known:
+            tracing.tell(tracing.STREAM_CREATION, self._queue.number)
 
     @classmethod
     def _of(cls, queue: Queue) -> Stream:
@@ -69,10 +79,11 @@ class Stream:
         """What is queued from now on runs after what the event has marked."""
         if event._moment is not None:
             self._queue.wait_for(event._moment.mark)
+            tracing.tell(tracing.EVENT_WAIT, event.cuda_event, self._queue.number)
 
     def wait_stream(self, stream: Stream) -> None:
         """What is queued from now on runs after all that is queued in another stream now."""
-        self._queue.wait_for(stream._queue.mark())
+        _follow(self._queue, stream._queue)
 
     def record_event(self, event: Event | None = None) -> Event:
         """Mark what is queued now, by an event, a new one if None."""
@@ -89,6 +100,7 @@ class Stream:
         """Wait until all work is done."""
         self._queue.device.alive()
         _uncaptured(self._queue, "Stream.synchronize()")
+        self._queue.device.waited(self._queue)
         self._queue.run()
         self._queue.device.alive()
 
@@ -137,7 +149,16 @@ class Event:
     def record(self, stream: Stream | None = None) -> None:
         """Mark what is queued now in a stream, the current one if None."""
         queue = current_stream()._queue if stream is None else stream._queue
-        self._moment = queue.moment(self.enable_timing)
+        before, self._moment = self.cuda_event, queue.moment(self.enable_timing)
+        if tracing.CallbackRegistry.active:
+            if before:
+                tracing.tell(tracing.EVENT_DELETION, before)
+            tracing.tell(tracing.EVENT_CREATION, self.cuda_event)
+            tracing.tell(tracing.EVENT_RECORD, self.cuda_event, queue.number)
+
+    def __del__(self) -> None:
+        if self._moment is not None:
+            tracing.tell(tracing.EVENT_DELETION, self.cuda_event)
 
     def wait(self, stream: Stream | None = None) -> None:
         """What is queued from now on in a stream runs after what is marked."""
@@ -159,6 +180,7 @@ class Event:
             _outside(self._moment.mark)
             self._moment.mark.finish()
             device.alive()
+            tracing.tell(tracing.EVENT_SYNCHRONIZATION, self.cuda_event)
 
     def elapsed_time(self, end_event: Event) -> float:
         """Milliseconds from this mark to another, of the device's time, or the simulator's own; both must
@@ -185,6 +207,11 @@ class Event:
         return 0 if self._moment is None else int(self._moment.handle)
 
     event_id = cuda_event
+
+    @property
+    def _as_parameter_(self) -> ctypes.c_void_p:
+        """What ctypes passes of it to functions."""
+        return ctypes.c_void_p(self.cuda_event)
 
     def __repr__(self) -> str:
         place = "uninitialized" if self._moment is None else f"{id(self):#x}"
@@ -213,6 +240,20 @@ class StreamContext:
             self.stream._queue.device.use(queue)
             platform().current = index
             _changed()
+
+
+def _follow(queue: Queue, other: Queue) -> None:
+    """Let a stream wait for all that another one has now."""
+    queue.wait_for(other.mark())
+    if tracing.CallbackRegistry.active:
+        number = next(_numbers)
+        for kind, *stream in (
+            (tracing.EVENT_CREATION,),
+            (tracing.EVENT_RECORD, other.number),
+            (tracing.EVENT_WAIT, queue.number),
+            (tracing.EVENT_DELETION,),
+        ):
+            tracing.tell(kind, number, *stream)
 
 
 def _uncaptured(queue: Queue, what: str) -> None:
@@ -323,7 +364,7 @@ class _Pass:
     def begun() -> _Pass | None:
         """A pass that begins; None where a graph is captured, whose work is ordered by its own streams."""
         there = accelerator.platform()
-        devices = there.devices() if isinstance(there, Platform) else []
+        devices: list[Any] = there.devices() if isinstance(there, Platform) else []
         if not devices or any([d.capture is not None for d in devices]):
             return None
         _changed()  # for the nodes of the stretch that goes on
@@ -349,11 +390,11 @@ class _Pass:
             self.used.add(last)
             self.used.add(queue)
             device.use(queue)
-            queue.wait_for(last.mark())
+            _follow(queue, last)
 
     def end(self) -> None:
         """Make the streams current that were so before."""
         for device, queue in self.before.items():
             self._turn(device, queue)
         for queue in self.used:
-            queue.wait_for(queue.device.stream.mark())
+            _follow(queue, queue.device.stream)

@@ -347,6 +347,7 @@ class Real(Rows):
     def read(self, a: DeviceArray) -> Array:
         self.alive()
         self.unkept()
+        self.waited()
         made = np.empty(a.shape, a.dtype)
         self._to_host(made, a, True)
         return made
@@ -432,6 +433,8 @@ class Real(Rows):
         self.alive()
         self.unkept()
         late = non_blocking and pinned
+        if not non_blocking and np.ndarray in (source.__class__, target.__class__):
+            self.waited()
         if source.__class__ is np.ndarray:
             self._to_device(target, source, not late)
         elif target.__class__ is np.ndarray:
