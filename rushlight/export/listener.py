@@ -20,19 +20,15 @@ from functools import lru_cache
 from itertools import count
 from typing import Any
 
-import numpy as np
-
 import rushlight as torch
 from rushlight._engine.core.pytree import flatten
-from rushlight._engine.core.recording import BY_VALUES, TAPE
-from rushlight._engine.dispatch import arguments, interpreters, methods
-from rushlight._engine.numerics import advanced_indexing
+from rushlight._engine.core.recording import TAPE
+from rushlight._engine.dispatch import arguments, interpreters
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.trace.recorder import root
 from rushlight.export import overloads
 from rushlight.export._draft_export import FailureReport, FailureType
 from rushlight.export.core import Lowering
-from rushlight.export.errors import GuardOnDataDependentSymNode
 from rushlight.export.numbers.expressions import Known, Relation, number, parsed
 from rushlight.export.numbers.symbolic import (
     SYMBOLIC,
@@ -49,6 +45,8 @@ from rushlight.export.recording import real_tensors
 from rushlight.export.recording.made_of_numbers import MadeOfNumbers
 from rushlight.export.recording.places import Places
 from rushlight.export.recording.regions import Regions, noticed
+from rushlight.export.recording.shape_rules import tell
+from rushlight.export.recording.tape import Tape
 from rushlight.export.subgraphs import Frame, Subgraphs
 from rushlight.export.symbols import Sym
 from rushlight.fx.graph import Graph
@@ -130,6 +128,8 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places, Regions):
         self.failures: list[FailureReport] | None = failures
         # Sizes in expressions, by tensor and dim.
         self.exprs: dict[int, dict[int, Any]] = {}
+        # Tensors of which only the size that hangs on data is told.
+        self.counted: set[int] = set()
         self.kept: list[Any] = []
         self.constants: dict[str, Any] = {}
         self.depth = 0
@@ -260,6 +260,8 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places, Regions):
         for i, t in enumerate(result if several else (result,)):
             if i != _of_the_input(bound):
                 self.exprs[id(t)] = {dim: expr}
+                if t.dim() > 1 and name not in ("nonzero", "_nonzero"):
+                    self.counted.add(id(t))
 
     def _excused(self, what: str, where: str) -> None:
         told = FailureReport(FailureType.DATA_DEPENDENT_ERROR, {"expr": what, "user_stack": where})
@@ -383,7 +385,8 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places, Regions):
         """A node for target(*args, **kwargs)."""
         if self.numbers.unbacked and self.symbolic and target in _sized():
             self._not_negative(args)
-        args, kwargs = map_aggregate((tuple(args), kwargs), self.argument)
+        given = tuple(args), kwargs
+        args, kwargs = map_aggregate(given, self.argument)
         node = self.graph.call_function(target, args, kwargs, name=overloads.plain(target))
         node.meta.update(self.place(), op=(*self.within, overloads.plain(target))[0], nr=len(self.order))
         self.order.append(node)
@@ -393,6 +396,8 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places, Regions):
             self.knows(result, node)
         elif isinstance(result, (tuple, list)):
             self._items(result, node)
+        if self.symbolic and not self.frames and (self.numbers.backed or self.numbers.unbacked):
+            tell(self, target, *given, result)
         return node
 
     def _items(self, results: Any, node: Node) -> None:
@@ -533,77 +538,6 @@ def resized(t: Any, dim: int, size: int) -> Any:
     return t.index_select(dim, torch.arange(size, device=t.device) % t.shape[dim])
 
 
-class _Tape:
-    """Hears what has no row, as compile()'s recorder does (core/recording.py), and tells the listener."""
-
-    fuses, once, exports = False, "", True
-
-    def __init__(self, to: Listener) -> None:
-        self.to = to
-
-    def write(self, function: Any, operands: Any, values: Any) -> None:
-        """Memory was overwritten by something that is no op."""
-        if self.to.depth:
-            return
-        into = values[0]
-        if function is methods.assign:
-            given: tuple[Any, ...] = (into, values[1])
-            name = "copy_.default"
-        elif function is np.copyto and len(operands) == 2:
-            name, given = "fill_.Scalar", (into, np.asarray(operands[1]).item())
-        elif function is advanced_indexing.write and len(operands) == 3:
-            by_array = {id(t._memory): t for t in self.to.kept}
-            indices = [
-                None if a is None else by_array.get(id(a), torch.from_numpy(np.array(a))) for a in operands[1]
-            ]
-            name, given = "index_put_.default", (into, indices, values[1])
-        else:
-            return
-        self.to.record(overloads.named(f"torch.ops.aten.{name}"), given, {}, into)
-
-    def escape(self, what: str, breaks: bool = True) -> None:
-        """A value leaves for Python; what is only shown changes nothing, and an op's body is no program."""
-        if what.startswith("printing") or what.endswith(BY_VALUES):
-            return
-        trace = self.to.place().get("stack_trace", "").strip()
-        if self.to.failures is not None:
-            self.to._excused(what, trace)
-            return
-        raise GuardOnDataDependentSymNode(
-            f"Could not guard on data-dependent expression {what} asks for a tensor's number, which an "
-            "exported program does not know.\n\nconsider torch.where, torch.clamp or another op of tensors "
-            f"instead.\n\nThe following call raised this error:\n  {trace}\n"
-        )
-
-    def off_host(self, what: str) -> None:
-        """Ops on another device are ops of the program."""
-
-    def number(self, t: Any) -> Any:
-        """A tensor's one element, for Python."""
-        return self.to.number(t)
-
-    def converted(self, t: Any, whole: bool) -> Any:
-        """A tensor converted to what it is."""
-        return self.to.converted(t, whole)
-
-    def of_numbers(self, data: Any, dtype: Any) -> Any:
-        """A tensor that is made of numbers."""
-        return self.to.of_numbers(data, dtype)
-
-    def branch(self, t: Any) -> bool:
-        """The same, as True or False."""
-        return self.to.branch(t)
-
-    def call(self, function: Any, *args: Any) -> Any:
-        """Python that compile() would call again at each replay."""
-        return function(*args)
-
-    def ignored(self, *args: Any) -> None:
-        """What compile() hears of kernels, gradients and graphs says nothing new here."""
-
-    run = check = constant = accumulate = backward_begins = ignored
-
-
 # What is replaced in classes meanwhile is so for all threads: they record one after the other.
 _ALONE = threading.RLock()
 
@@ -617,7 +551,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 @contextmanager
 def _heard(listener: Listener) -> Iterator[None]:
-    tape = _Tape(listener)
+    tape = Tape(listener)
     interpreters.push(listener)
     TAPE.append(tape)
     before = [(name, torch.Tensor.__dict__.get(name)) for name in _SIZED]

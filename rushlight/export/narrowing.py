@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from rushlight.export.numbers.expressions import Relation
+from rushlight.export.numbers.expressions import Relation, symbol
+from rushlight.export.numbers.violations import Divisible, constraints_violated
 from rushlight.export.symbols import UNBOUNDED, Dim, Symbol, _Hint
 
 
@@ -26,7 +27,8 @@ def narrowed(known: list[Symbol], numbers: Any, refused: Callable[[str], None]) 
         if (low > max(s.low, 2) or high < s.high) and low <= high:
             changed[s.name] = (low, high)
     equal = [pair for r, _ in guards if r.sign == "==" and (pair := _equal(r, known)) is not None]
-    if not changed and not equal:
+    divisible = [found for r, _ in guards if (found := _divisible(r, known)) is not None]
+    if not changed and not equal and not any(isinstance(c.symbol.given, Dim) for c in divisible):
         return known
     fixed = [
         (s, *s.given.told)
@@ -43,10 +45,12 @@ def narrowed(known: list[Symbol], numbers: Any, refused: Callable[[str], None]) 
                 for s, least, most in fixed
             )
         )
+    alone = {name for r, _ in guards if len(r.free()) == 1 for name in r.free()}
     violated = [s for s in known if s.name in changed and s.refuses(*changed[s.name])]
-    related = [pair for pair in equal if any(isinstance(s.given, Dim) for s in pair[:2])]
-    if violated or related:
-        refused(constraints_violated(known, violated, changed, related, guards))
+    violated = [s for s in violated if s.name in alone or changed[s.name][0] == changed[s.name][1]]
+    related = [pair for pair in equal if all(isinstance(s.given, Dim) for s in pair[:2])]
+    if violated or related or any(isinstance(c.symbol.given, Dim) for c in divisible):
+        refused(constraints_violated(violated, changed, related, divisible))
     bounded = []
     for s in known:
         made = copy.copy(s)
@@ -115,71 +119,36 @@ def _after(own: Callable[[int], int], of: Callable[[int], int]) -> Callable[[int
 
 
 def _equal(relation: Relation, known: Sequence[Symbol]) -> tuple[Symbol, Symbol, Callable[[int], int]] | None:
-    """(a, b, of) where a relation says that a symbol a is of(another one b)."""
+    """(a, b, of) where a relation says that a symbol a is of(another one b): a larger number, if it can be."""
     names = relation.free()
     difference = relation.left - relation.right
     pair = [s for s in known if s.name in names]
-    if len(pair) != 2 or any(len(p) > 1 for p in difference.terms):
+    if len(pair) != 2 or any(len(p) > 1 or any(a.args for a in p) for p in difference.terms):
         return None
+    found = []
+    plus = difference.at({s.name: 0 for s in pair})
     for a, b in (pair[::-1], pair):
-        by = difference.at({a.name: 1, b.name: 0}) - difference.at({a.name: 0, b.name: 0})
-        if abs(by) == 1:
-            return a, b, lambda x: -difference.at({a.name: 0, b.name: x}) // by
-    return None
+        by, other = (difference.at({n.name: int(n is s) for n in pair}) - plus for s in (a, b))
+        if plus % by == other % by == 0:
+            found.append((a, b, partial(_linear, -plus // by, -other // by)))
+    rising = [f for f in found if f[2](0) >= 0]
+    free = [f for f in rising + found if isinstance(f[0].given, _Hint)]
+    return next(iter(free + rising + found), None)
 
 
-def constraints_violated(
-    known: Sequence[Symbol], violated: Sequence[Symbol], bounds: dict[str, Any], related: Any, guards: Any
-) -> str:
-    """What PyTorch says where a program asks more of sizes than their Dims."""
-    lines, fixes, names = [], [], []
-    for s in violated:
-        low, high = bounds[s.name]
-        names.append(s.shown)
-        if low == high:
-            marked = (
-                f"You marked {s.shown} as dynamic but your code specialized it to be a constant ({low}). "
-                "If you're using mark_dynamic, either remove it or use maybe_mark_dynamic. If you're using "
-                "Dim.DYNAMIC, replace it with either Dim.STATIC or Dim.AUTO."
-            )
-            lines.append(marked)
-            if isinstance(s.given, Dim):
-                fixes.append(f"{s.given.root.__name__} = {low}")
-            continue
-        for r, where in guards:
-            if r.free() == {s.name}:
-                lines.append(
-                    f"Not all values of {s.shown} = {s.source} in the specified range "
-                    f"{s.given.root.__name__ if isinstance(s.given, Dim) else ''}{_ranged(s)} satisfy the "
-                    f"generated guard {s.told(r)} (from {where})"
-                )
-        if isinstance(s.given, Dim):
-            ends = [f"min={low}"] * (low > 2) + [f"max={high}"] * (high < UNBOUNDED)
-            fixes.append(f"{s.shown} = Dim('{s.shown}', {', '.join(ends)})")
-    for a, b, of in related:
-        names += [a.shown]
-        plus, by = of(0), of(1) - of(0)
-        told = f"{by}*{b.shown}" if by != 1 else b.shown
-        told += f" {'+-'[plus < 0]} {abs(plus)}" if plus else ""
-        if told == b.shown:
-            lines.append(
-                f"The values of {a.shown} = {a.source} and {b.shown} = {b.source} must always be equal."
-            )
-        else:
-            lines.append(
-                f"The values of {a.shown} = {a.source} must always be related to the values of {b.shown} = "
-                f"{b.source} by {a.shown} = {told}."
-            )
-        fixes.append(f"{a.shown} = {told}")
-    shown = "\n".join(f"  - {line}" for line in lines)
-    text = (
-        f"Constraints violated ({', '.join(dict.fromkeys(names))})! For more information, run with "
-        f'TORCH_LOGS="+dynamic".\n{shown}'
-    )
-    return text + ("\nSuggested fixes:\n  " + "\n  ".join(fixes) if fixes else "")
+def _linear(plus: int, by: int, x: int) -> int:
+    return plus + by * x
 
 
-def _ranged(s: Symbol) -> str:
-    low = f"{s.low} <= " if s.low > 0 else ""
-    high = f" <= {s.high}" if s.high < UNBOUNDED else ""
-    return f" = {low}{s.shown}{high}" if low or high else ""
+def _divisible(relation: Relation, known: Sequence[Symbol]) -> Divisible | None:
+    """What a relation says of a symbol and a number, one of which divides a sum of the other."""
+    if relation.sign != "==" or relation.right != 0 or len(relation.left.terms) != 1:
+        return None
+    (((atom, *more), count),) = relation.left.terms.items()
+    if more or count != 1 or atom.op != "Mod":
+        return None
+    whole, by = atom.args[0], atom.args[1].constant
+    own = [s for s in known if s.name in whole.free()]
+    if by is None or len(own) != 1 or whole - symbol(own[0].name) != whole.at({own[0].name: 0}):
+        return None
+    return Divisible(own[0], whole.at({own[0].name: 0}), by)

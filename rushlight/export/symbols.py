@@ -22,7 +22,7 @@ import numpy as np
 import rushlight as torch
 from rushlight._engine.core.pytree import NODES, flatten, kind_of
 from rushlight.export.errors import ConstraintViolationError, UserError
-from rushlight.export.numbers.expressions import Relation
+from rushlight.export.numbers.expressions import Atom, Expr, Relation
 
 _Leaf = Callable[[Any], Any]
 UNBOUNDED = float("inf")
@@ -61,6 +61,11 @@ class Dim:
             raise AssertionError(f"Dim name must be a valid identifier, got {name}")
         self.__name__, self.root = name, self
         self.of: Callable[[int], int] = lambda x: x
+
+    @property
+    def fn(self) -> Callable[[int], int]:
+        """The size that it is where its root has a size."""
+        return self.of
 
     def _derived(self, text: str, of: Callable[[int], int]) -> Dim:
         made = Dim("derived", min=int(of(self.min)), max=None if self.max == UNBOUNDED else of(self.max))
@@ -156,7 +161,7 @@ class Symbol:
     def ranges(self) -> dict[str, ValueRanges]:
         """Its bounds, and those of Dims that follow it, by expression."""
         found = {self.name: self.range}
-        for of in self.places.values() if isinstance(self.given, Dim) else ():
+        for of in self.places.values():
             plus, by = of(0), of(1) - of(0)
             if (plus, by) != (0, 1):
                 text = _sum({self.name: by, "": plus})
@@ -257,6 +262,11 @@ def _placed(
     outside = not dim.min <= size <= dim.max
     if outside and named:
         raise ConstraintViolationError(f"{size} not in range [{dim.min}, {dim.max}]")
+    if named and dim.min < 0:
+        raise AssertionError(
+            f"Expected derived min value of {dim.__name__} to be >= 0. Please specify an appropriate min "
+            f"value for {dim.root.__name__} (currently {dim.root.min})."
+        )
     key = dim.root.__name__ if named else place
     number = int(hashlib.sha256(f"{source}.size()[{place.dim}]".encode()).hexdigest(), 16) % 100
     while f"s{number}" in taken:
@@ -326,7 +336,8 @@ def points(known: Sequence[Symbol], asserted: Sequence[Relation] = ()) -> list[d
     base = {s.name: s.hint for s in known}
     found: list[dict[str, int]] = [base]
     for s in known:
-        found += [p for v in s.others() if _fulfils(p := {**base, s.name: v}, asserted)][:2]
+        mended = [_mended({**base, s.name: v}, s.name, known, asserted) for v in s.others()]
+        found += [p for p in mended if _fulfils(p, asserted) and p not in found][:2]
     others = [(s.name, o) for s in known if len(o := [*s.others(), s.hint]) > 1]
     if len(others) > 1:
         found.append(base | {name: o[i % 2] for i, (name, o) in enumerate(others)})
@@ -337,8 +348,32 @@ def points(known: Sequence[Symbol], asserted: Sequence[Relation] = ()) -> list[d
     return [base, *(p for p in found[1:] if _fulfils(p, asserted))]
 
 
+def _mended(
+    point: dict[str, int], changed: str, known: Sequence[Symbol], asserted: Sequence[Relation]
+) -> dict[str, int]:
+    """A point where one size has changed, with others so that what is asserted to be equal is."""
+    for r in asserted:
+        if r.sign != "==" or r.parts or not r.free() <= point.keys() or r.at(point):
+            continue
+        apart = r.left - r.right
+        for s in known:
+            times = {p: c for p, c in apart.terms.items() if s.name in Expr({p: c}).free()}
+            if s.name == changed or len(times) != 1:
+                continue
+            ((factors, count),) = times.items()
+            by = Expr({factors: count}).at({**point, s.name: 1}) if factors.count(Atom(s.name)) == 1 else 0
+            size, rest = divmod(-apart.at({**point, s.name: 0}), by) if by else (0, 1)
+            if rest == 0 and max(s.low, 2) <= size <= s.high:
+                point = {**point, s.name: int(size)}
+                break
+    return point
+
+
 def _fulfils(point: dict[str, int], asserted: Sequence[Relation]) -> bool:
-    return all(r.at(point) for r in asserted if r.free() <= point.keys())
+    try:
+        return all(r.at(point) for r in asserted if r.free() <= point.keys())
+    except ZeroDivisionError:
+        return False
 
 
 @dataclass(frozen=True)
@@ -380,6 +415,7 @@ class Sym:
             ast.Mult,
             ast.FloorDiv,
         )
+        found = _Products().visit(found)
         for node in ast.walk(found):
             if not isinstance(node, allowed) or (
                 isinstance(node, ast.Constant) and type(node.value) is not int
@@ -388,6 +424,21 @@ class Sym:
                     f"{self.expression!r} is no expression of sizes: only + - * // and whole numbers"
                 )
         return found
+
+
+class _Products(ast.NodeTransformer):
+    """Small powers as products."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> Any:
+        """An operation of two expressions."""
+        by = node.right.value if isinstance(node.right, ast.Constant) else None
+        whole = self.generic_visit(node)
+        if not isinstance(node.op, ast.Pow) or type(by) is not int or not 2 <= by <= 8:
+            return whole
+        found: Any = node.left
+        for _ in range(by - 1):
+            found = ast.BinOp(found, ast.Mult(), node.left)
+        return ast.fix_missing_locations(found)
 
 
 def times(a: Any, b: Any) -> Any:
@@ -484,6 +535,13 @@ def _by_name(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) 
     return found
 
 
+@dataclass(eq=False)
+class _IntWrapper:
+    """A whole number among the inputs that a ShapesCollection can tell from others of the same value."""
+
+    val: int
+
+
 class ShapesCollection:
     """dynamic_shapes by the tensors themselves: `shapes[x] = {0: dim}` for each input that may change.
 
@@ -494,7 +552,7 @@ class ShapesCollection:
         self._shapes: dict[int, Any] = {}
 
     def __setitem__(self, t: Any, shape: Any) -> None:
-        if not isinstance(t, torch.Tensor):
+        if not isinstance(t, (torch.Tensor, _IntWrapper)):
             raise AssertionError(f"Cannot assign shape to non-tensor type {type(t)}")
         known = self._shapes.setdefault(id(t), shape)
         if known != shape:

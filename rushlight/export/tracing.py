@@ -5,26 +5,24 @@ from __future__ import annotations
 import inspect
 import operator
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 import rushlight as torch
-from rushlight._engine.core.callers import warn
 from rushlight._engine.core.layout import contiguous_strides
 from rushlight._engine.core.pytree import Tree, flatten, tree_map
 from rushlight.export._draft_export import DraftExportReport, FailureReport, FailureType, log
 from rushlight.export.core import core
 from rushlight.export.errors import GuardOnDataDependentSymNode, UserError, UserErrorType
 from rushlight.export.functional import without_writes, writes
-from rushlight.export.listener import Listener, Value, identifier, listening, resized
-from rushlight.export.narrowing import constraints_violated, narrowed, related_as, relations, within_given
+from rushlight.export.listener import Listener, Value, listening, resized
+from rushlight.export.narrowing import narrowed, related_as, relations, within_given
 from rushlight.export.numbers.expressions import Relation, number, parsed, symbol
 from rushlight.export.numbers.given import is_size, numbers, rewritten
 from rushlight.export.numbers.nodes import SizeNodes
 from rushlight.export.numbers.symbolic import SIZES, SYMBOLIC, Numbers
+from rushlight.export.numbers.violations import constraints_violated
 from rushlight.export.overloads import Overload
 from rushlight.export.program import ExportedModule, ExportedProgram
 from rushlight.export.recording import shapes_given
@@ -32,7 +30,9 @@ from rushlight.export.recording.fakes import Fakes
 from rushlight.export.recording.inputs import by_parameter, paths, spread
 from rushlight.export.recording.module_calls import module_calls, renamed
 from rushlight.export.recording.regions import in_modes
+from rushlight.export.recording.shape_rules import sizes_of
 from rushlight.export.recording.stand_ins import StandIns
+from rushlight.export.recording.state import as_before, held_by
 from rushlight.export.signature import (
     ConstantArgument,
     ExportGraphSignature,
@@ -50,6 +50,7 @@ from rushlight.export.symbols import (
     ShapesCollection,
     Sym,
     Symbol,
+    _IntWrapper,
     fitted,
     joined,
     points,
@@ -83,7 +84,8 @@ def export(
     something else at other sizes; GuardOnDataDependentSymNode where it looks at a tensor's numbers. strict:
     taken for PyTorch's sake; both ways are recorded alike.
     """
-    return _exported(mod, args, kwargs or {}, dynamic_shapes, None, preserve_module_call_signature)
+    deferred = prefer_deferred_runtime_asserts_over_guards
+    return _exported(mod, args, kwargs or {}, dynamic_shapes, None, preserve_module_call_signature, deferred)
 
 
 def draft_export(
@@ -127,6 +129,7 @@ def _exported(
     shapes: Any,
     failures: list[FailureReport] | None,
     preserved: tuple[str, ...],
+    deferred: bool = False,
 ) -> ExportedProgram:
     if not isinstance(mod, torch.nn.Module):
         raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
@@ -141,13 +144,14 @@ def _exported(
     given = shapes
     if isinstance(shapes, (ShapesCollection, AdditionalInputs)):
         given = shapes.dynamic_shapes(mod, args, kwargs)
+    args, kwargs = tree_map(lambda a: a.val if isinstance(a, _IntWrapper) else a, (args, kwargs))
     stand_ins = StandIns()
     before = dict(mod.named_parameters(remove_duplicate=False))
     before |= mod.named_buffers(remove_duplicate=False)
     with stand_ins.within(mod):
         own_args, own_kwargs = tree_map(stand_ins.of, (args, kwargs))
         call = _Call(mod, own_args, own_kwargs, given, failures=failures)
-        call.mode, call.preserved = stand_ins.mode, tuple(preserved)
+        call.mode, call.preserved, call.deferred = stand_ins.mode, tuple(preserved), deferred
         found = call.exported()
     if stand_ins.mode is not None:
         found._example_inputs = args, kwargs
@@ -173,9 +177,13 @@ class _Call:
         self.failures = failures
         self.mode: Any = None
         self.preserved: tuple[str, ...] = ()
+        # Whether what sizes have to fulfil is asserted by the program instead of refused.
+        self.deferred = False
+        # Whether it is a program, of whose sizes everything is known.
+        self.again = False
         # Of a program that is recorded again: its nodes' names, and the nodes that they are now.
         self.known: dict[str, Any] = {}
-        self.mod, self.args, self.kwargs, self.opened, self.held = mod, args, kwargs, opened, _held(mod)
+        self.mod, self.args, self.kwargs, self.opened, self.held = mod, args, kwargs, opened, held_by(mod)
         self.leaves, self.spec = flatten((args, kwargs))
         forward = inspect.signature(mod.forward)
         bound = forward.bind(*args, **kwargs).arguments
@@ -230,9 +238,9 @@ class _Call:
         """
         while True:
             at = points(self.symbols)[0]
-            first = self.record(at, symbolic=True)
+            first = self.first(at)
             fewer = narrowed(self.symbols, first.listener.numbers, self.refused)
-            if fewer is self.symbols:
+            if fewer is self.symbols or self.again:
                 break
             self.symbols = fewer
         within_given(self.symbols)
@@ -255,7 +263,7 @@ class _Call:
             shapes = [getattr(n.meta.get("val"), "shape", None) for n in first.listener.order]
             again = self.record(at, symbolic=True, shapes=shapes)
             fewer = narrowed(self.symbols, again.listener.numbers, self.refused)
-            if fewer is not self.symbols:
+            if fewer is not self.symbols and not self.again:
                 self.symbols = fewer
                 return self.program()
             _comparable(again, records[-1])
@@ -264,6 +272,19 @@ class _Call:
         first.sizes.once()
         first.sizes.assertions()
         return _assembled(self, first)
+
+    def first(self, at: dict[str, int]) -> _Record:
+        """The record that tells; UserError where the program is one of the sizes 1 alone that inputs have."""
+        try:
+            return self.record(at, symbolic=True)
+        except Exception:
+            small = [s for s in self.symbols if s.hint != s.size and isinstance(s.given, Dim)]
+            if not small:
+                raise
+            sizes = {s.name: (s.size, s.size) for s in small}
+            self.record(at | {s.name: s.size for s in small}, symbolic=True)
+            self.refused(constraints_violated(small, sizes, []))
+            raise
 
     def related(self) -> ExportedProgram | None:
         """The program where two sizes follow one another, or one is a number; None where there is none.
@@ -276,14 +297,14 @@ class _Call:
             found = self.attempt()
             if found is not None:
                 if isinstance(a.given, Dim) or isinstance(b.given, Dim):
-                    self.refused(constraints_violated(whole, [], {}, [(a, b, of)], []))
+                    self.refused(constraints_violated([], {}, [(a, b, of)]))
                 return found
         for s in whole if len(whole) <= 6 else ():
             self.symbols = [other for other in whole if other is not s]
             found = self.attempt()
             if found is not None:
                 if s.refuses(s.size, s.size):
-                    self.refused(constraints_violated(whole, [s], {s.name: (s.size, s.size)}, [], []))
+                    self.refused(constraints_violated([s], {s.name: (s.size, s.size)}, []))
                 return found
         self.symbols = whole
         return None
@@ -332,7 +353,7 @@ class _Call:
             *(conditions, self.preserved),
         )
         nodes = SizeNodes(listener.graph, self.symbols, listener.numbers)
-        listener.numbers.nodes = nodes.now
+        listener.numbers.nodes, listener.numbers.deferred = nodes.now, self.deferred
         self.holders(listener, values)
         exprs = [
             (place, symbol(s.name) * number(of(1) - of(0)) + number(of(0)))
@@ -343,9 +364,11 @@ class _Call:
             if place.dim is None:
                 values[place.leaf] = listener.input(values[place.leaf], expr, place.leaf)
             else:
-                listener.exprs.setdefault(id(values[place.leaf]), {})[place.dim] = expr
+                given = values[place.leaf]
+                listener.exprs.setdefault(id(given), {})[place.dim] = expr
+                listener.node(given).meta["told"] = sizes_of(listener, given)
         args, kwargs = self.spec.unflatten(values)
-        with _as_before(self.mod, symbolic), torch.no_grad(), listening(listener):
+        with as_before(self.mod, symbolic), torch.no_grad(), listening(listener):
             first = symbolic
             try:
                 again = isinstance(self.mod, ExportedModule)
@@ -391,61 +414,6 @@ class _Record:
         self.compared = [*listener.order, self.graph.output(tuple(outputs))]
 
 
-def _held(mod: Any) -> list[tuple[InputSpec, Any]]:
-    """A module's parameters and buffers, as inputs."""
-    found = [
-        (InputSpec(InputKind.PARAMETER, TensorArgument(f"p_{identifier(name)}"), name), t)
-        for name, t in mod.named_parameters()
-    ]
-    for name, t in mod.named_buffers():
-        owner, _, last = name.rpartition(".")
-        kept = last not in mod.get_submodule(owner)._non_persistent_buffers_set
-        found.append((InputSpec(InputKind.BUFFER, TensorArgument(f"b_{identifier(name)}"), name, kept), t))
-    return found
-
-
-def _assigned(mod: Any, held: list[tuple[Any, dict[str, Any]]]) -> None:
-    """A warning where tensors were assigned that are no buffers."""
-    names = []
-    for (path, m), (_, own) in zip(mod.named_modules(), held, strict=False):
-        before = f"self.{path}." if path else "self."
-        for name, value in m.__dict__.items():
-            if isinstance(value, torch.Tensor) and value is not own.get(name):
-                names.append(f"{before}{name}")
-            elif isinstance(value, (list, tuple)) and value is not own.get(name):
-                names += [f"{before}{name}[{i}]" for i, v in enumerate(value) if isinstance(v, torch.Tensor)]
-    if names:
-        told = f"attribute {names[0]} was" if len(names) == 1 else f"attributes {', '.join(names)} were"
-        warn(
-            f"The tensor {told} assigned during export. Such attributes must be registered as buffers using "
-            "the `register_buffer` API (https://pytorch.org/docs/stable/generated/torch.nn.Module.html"
-            "#torch.nn.Module.register_buffer).",
-            UserWarning,
-        )
-
-
-@contextmanager
-def _as_before(mod: Any, warns: bool) -> Iterator[None]:
-    """Buffers, modules' attributes and random numbers are afterwards what they were. warns: where a tensor
-    was made an attribute that is no buffer.
-    """
-    buffers = [(b, b.detach().clone()) for b in mod.buffers()]
-    held = [(m, dict(m.__dict__)) for m in mod.modules()]
-    random = torch.get_rng_state()
-    try:
-        yield
-    finally:
-        torch.set_rng_state(random)
-        if warns:
-            _assigned(mod, held)
-        for m, own in held:
-            m.__dict__.clear()
-            m.__dict__.update(own)
-        with torch.no_grad():
-            for b, values in buffers:
-                b.copy_(values)
-
-
 # --- one graph of several records -----------------------------------------------------------------
 
 
@@ -488,7 +456,9 @@ def _merged(records: list[_Record], at: list[dict[str, int]]) -> None:
         value = nodes[0].meta.get("val")
         if isinstance(value, Value):
             shapes = [n.meta["val"] for n in nodes]
-            shape = tuple(_same(v, at, nodes[0]) for v in zip(*(s.shape for s in shapes), strict=True))
+            told = nodes[0].meta.pop("told", ())
+            columns = zip(*(s.shape for s in shapes), strict=True)
+            shape = tuple(_size(v, told[d : d + 1], at, nodes[0]) for d, v in enumerate(columns))
             value._stride = _strides(shapes, shape, at)
             value.shape = tuple.__new__(torch.Size, shape)
 
@@ -520,6 +490,14 @@ def _same(values: Any, at: list[dict[str, int]], node: Node) -> Any:
     if size is None:
         raise _Mismatch(f"{node.name} is given {list(values)} at {at}")
     return size
+
+
+def _size(values: Any, told: Any, at: list[dict[str, int]], node: Node) -> Any:
+    """A size that is what a rule tells, or what fits all records."""
+    for expr in told if not isinstance(values[0], Sym) else ():
+        if all(expr.free() <= p.keys() and expr.at(p) == v for v, p in zip(values, at, strict=True)):
+            return values[0] if expr.constant is not None else Sym(str(expr), values[0])
+    return _same(values, at, node)
 
 
 def _equal(value: Any, other: Any) -> bool:
@@ -672,7 +650,7 @@ def recorded(
     call.instead = instead or {}
     if program is None:
         return call.exported()
-    call.symbols = [s for s in program._symbols if s.places]
+    call.symbols, call.again = [s for s in program._symbols if s.places], True
     call.names = program._forward_names
     call.held = [
         (s, program._tensor(s.target))

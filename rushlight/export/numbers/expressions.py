@@ -178,7 +178,10 @@ class Expr:
         for product, count in items:
             sign = "-" if count < 0 else "+"
             factors = [str(abs(count))] if abs(count) != 1 or not product else []
-            shown = "*".join([*factors, *map(str, product)])
+            powers = [
+                f"{a}**{product.count(a)}" if product.count(a) > 1 else str(a) for a in dict.fromkeys(product)
+            ]
+            shown = "*".join([*factors, *powers])
             text = f"{text} {sign} {shown}" if text else f"{'-' if count < 0 else ''}{shown}"
         return text
 
@@ -249,6 +252,14 @@ def applied(op: str, *args: Expr) -> Expr:
     return Expr({(Atom(op, args),): 1})
 
 
+def power(base: Expr, exponent: Expr) -> Expr:
+    """base to the power of exponent: a product where that is a small number."""
+    times = exponent.constant
+    if type(times) is int and 0 <= times <= 8:
+        return math.prod([base] * times, start=number(1))
+    return applied("Pow", base, exponent)
+
+
 _TURNED = {">": "<", "<": ">", ">=": "<=", "<=": ">=", "==": "==", "!=": "!="}
 _OPPOSITE = {">": "<=", "<": ">=", ">=": "<", "<=": ">", "==": "!=", "!=": "=="}
 _COMPARE: dict[str, Callable[..., bool]] = {
@@ -287,6 +298,16 @@ class Relation(NamedTuple):
         if self.parts:
             return {"And": all(held), "Or": any(held), "Not": not held[0]}[self.sign]
         return _COMPARE[self.sign](self.left.at(values), self.right.at(values))
+
+    def is_simple(self) -> bool:
+        """Whether it bounds one symbol, or says that two are equal or apart by a number."""
+        terms = (self.left - self.right).terms
+        alone = not self.parts and all(len(p) < 2 and not any(a.args for a in p) for p in terms)
+        return (
+            alone
+            and (len(self.free()) < 2 if self.sign != "==" else len(self.free()) < 3)
+            and self.sign != "!="
+        )
 
     def opposite(self) -> Relation:
         """The relation that holds where this one does not."""
@@ -354,27 +375,42 @@ class Known:
             return False
         return None
 
-    def learn(self, relation: Relation) -> None:
-        """The relation holds from here on."""
+    def learn(self, relation: Relation, narrows: bool = True) -> None:
+        """The relation holds from here on. narrows: its symbols have the bounds that follow from it."""
         if relation.sign == "And":
             for part in relation.parts:
-                self.learn(part)
+                self.learn(part, narrows)
             return
         if relation.parts or relation.sign == "!=":
             self._other.add(relation)
             return
         difference = relation.left - relation.right
         if relation.sign == "==":
+            difference = self._opened(difference)
             self._zero.append(difference)
-            self._narrow(difference)
-            self._narrow(-difference)
+            if narrows:
+                self._narrow(difference)
+                self._narrow(-difference)
             return
         if relation.sign in ("<", "<="):
             difference = -difference
         if relation.sign in (">", "<"):
             difference = difference - number(1)
         self._positive.append(difference)
-        self._narrow(difference)
+        if narrows:
+            self._narrow(difference)
+
+    def _opened(self, zero: Expr) -> Expr:
+        """What is 0 as well, where that is a quotient or a conversion, and a number."""
+        plus = zero.terms.get((), 0)
+        rest = [(p, c) for p, c in zero.terms.items() if p]
+        if len(rest) != 1 or len(rest[0][0]) != 1 or plus % rest[0][1]:
+            return zero
+        (atom,), wanted = rest[0][0], -plus / rest[0][1]
+        by = atom.args[1].constant if atom.op == "TrueDiv" else 1
+        if atom.op in ("ToFloat", "TrueDiv") and by is not None:
+            return self._opened(atom.args[0] - number(int(wanted * by)))
+        return zero
 
     def _narrow(self, positive: Expr) -> None:
         """Bounds of the symbols of what is >= 0."""
@@ -401,7 +437,7 @@ _OPERATORS: dict[type[ast.AST], Callable[[Expr, Expr], Expr]] = {
     ast.FloorDiv: lambda a, b: applied("FloorDiv", a, b),
     ast.Mod: lambda a, b: applied("Mod", a, b),
     ast.Div: lambda a, b: applied("TrueDiv", a, b),
-    ast.Pow: lambda a, b: applied("Pow", a, b),
+    ast.Pow: lambda a, b: power(a, b),
 }
 
 

@@ -23,7 +23,7 @@ import rushlight as torch
 from rushlight._engine.core.recording import KEPT
 from rushlight._engine.lazy import package
 from rushlight.export.errors import GuardOnDataDependentSymNode
-from rushlight.export.numbers.expressions import Expr, Known, Relation, applied, number, symbol
+from rushlight.export.numbers.expressions import Expr, Known, Relation, applied, number, power, symbol
 from rushlight.export.symbols import Sym
 from rushlight.fx.graph import Graph
 from rushlight.fx.node import Node
@@ -74,6 +74,8 @@ class Numbers:
         self.closed = False
         # Whether a size was read of which only further records say what it depends on.
         self.unknown = False
+        # Whether relations of several sizes are asserted instead of guards.
+        self.deferred = False
         # Of a draft: hears of decisions by data, which are then made as in this call.
         self.excused: Callable[[str, str], None] | None = None
         # The node of a number, in the graph that is being written.
@@ -117,6 +119,10 @@ class Numbers:
             return found
         if relation.free() <= self.backed:
             told = relation if value else relation.opposite()
+            if self.deferred and not told.is_simple():
+                self.known.learn(told, False)
+                self.asserted.append((told, None))
+                return value
             self.guards.append((told, self.line()))
             self.kept.append(told)
             self.known.learn(told)
@@ -216,16 +222,6 @@ def _named(name: str) -> Callable[..., Expr]:
     return op
 
 
-def _power(base: Expr, exponent: Expr) -> Expr:
-    times = exponent.constant
-    if type(times) is int and 0 <= times <= 8:
-        found = number(1)
-        for _ in range(times):
-            found = found * base
-        return found
-    return applied("Pow", base, exponent)
-
-
 _BINARY: dict[str, tuple[Any, Callable[..., Expr]]] = {
     "add": (operator.add, Expr.__add__),
     "sub": (operator.sub, Expr.__sub__),
@@ -233,7 +229,7 @@ _BINARY: dict[str, tuple[Any, Callable[..., Expr]]] = {
     "floordiv": (operator.floordiv, _named("FloorDiv")),
     "truediv": (operator.truediv, _named("TrueDiv")),
     "mod": (operator.mod, _named("Mod")),
-    "pow": (operator.pow, _power),
+    "pow": (operator.pow, power),
     "lshift": (operator.lshift, _named("LShift")),
     "rshift": (operator.rshift, _named("RShift")),
     "and": (operator.and_, _named("BitwiseAnd")),
@@ -392,6 +388,12 @@ class SymFloat(_Number, float):
         made = float.__new__(cls, value)
         made.numbers, made.expr, made.written = numbers, expr, node
         return made
+
+    def __int__(self) -> int:
+        value = float.__float__(self)
+        if not from_package():
+            self.numbers.decide(Relation("==", self.expr, number(value)), True)
+        return int(value)
 
     def __float__(self) -> float:
         value = float.__float__(self)

@@ -1,0 +1,432 @@
+"""Sizes of results as expressions of the operands' sizes, while a program is recorded.
+
+Ops compute with the sizes of this call. What an op of the program asks of sizes (that two be equal, that one divide
+another) would be known only by recording at sizes at which it fails. So for usual ops a rule says it: the sizes of
+the result, and what has to hold for them. A rule is believed only where it tells the sizes of this call; an op
+without one has a result of which only further records tell.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import rushlight as torch
+from rushlight._engine.ops.table import ROWS
+from rushlight.export import overloads
+from rushlight.export.numbers.expressions import Expr, Relation, applied, number
+from rushlight.export.numbers.symbolic import expression
+
+Shape = tuple[Expr, ...]
+
+
+class _UnknownSize(Exception):
+    """Nothing is known of a size."""
+
+
+def sizes_of(listener: Any, t: Any) -> Shape:
+    """A tensor's sizes; _UnknownSize where only further records tell them."""
+    found, node = listener.exprs.get(id(t)), listener.node(t)
+    if found is None or id(t) in listener.counted:
+        if node.op != "placeholder" and "told" not in node.meta:
+            raise _UnknownSize
+        found = {d: n for d, n in enumerate(node.meta.get("told", ())) if n.constant is None}
+    return tuple(found.get(d, number(n)) for d, n in enumerate(t._geometry.shape))
+
+
+class _Sizes:
+    """What rules ask: sizes of tensors, and that something holds."""
+
+    def __init__(self, listener: Any) -> None:
+        self.listener, self.numbers = listener, listener.numbers
+
+    def of(self, t: Any) -> Shape:
+        """A tensor's sizes."""
+        return sizes_of(self.listener, t)
+
+    def same(self, a: Expr, b: Expr) -> Expr:
+        """The size that two sizes have to be."""
+        if a == b:
+            return a
+        relation = Relation("==", a, b)
+        self.holds(relation)
+        return a if a.constant is not None or b.constant is None else b
+
+    def holds(self, relation: Relation) -> None:
+        """The op works only where this holds."""
+        if not relation.at(self.numbers.values):
+            raise _UnknownSize
+        if self.numbers.known.holds(relation) is None:
+            self.numbers.check(relation, True, None)
+
+    def least(self, a: Expr, b: Expr) -> Expr:
+        """The smaller one, decided as in this call."""
+        smaller = Relation("<=", a, b)
+        here = smaller.at(self.numbers.values)
+        if self.numbers.known.holds(smaller) is None:
+            if not smaller.free() <= self.numbers.backed:
+                raise _UnknownSize
+            self.numbers.decide(smaller, here)
+        return a if here else b
+
+
+def tell(listener: Any, target: Any, args: Any, kwargs: Any, result: Any) -> None:
+    """Note the sizes of an op's results, where a rule tells them, and what the op asks of sizes."""
+    name = overloads.plain(target)
+    rule = _RULES.get(name) or _RULES.get(name.removesuffix("_"))
+    row = ROWS.get(name.removesuffix("_"))
+    if rule is None and row is not None and row.kind == "pointwise":
+        rule = _broadcast
+    results = result if isinstance(result, (tuple, list)) else (result,)
+    if rule is None or not all(isinstance(t, torch.Tensor) for t in results):
+        return
+    named = dict(zip([a.name for a in target._schema.arguments], args, strict=False)) | kwargs
+    defaults = {a.name: a.default_value for a in target._schema.arguments if a.has_default_value()}
+    sizes = _Sizes(listener)
+    try:
+        found = rule(sizes, defaults | named)
+    except (_UnknownSize, KeyError, TypeError, ValueError, IndexError, ZeroDivisionError):
+        return
+    shapes = found if isinstance(found, list) else [found] * len(results)
+    for t, shape in zip(results, shapes, strict=False):
+        here = tuple(n.at(listener.numbers.values) for n in shape)
+        if here == tuple(t._geometry.shape):
+            listener.exprs[id(t)] = {d: n for d, n in enumerate(shape) if n.constant is None}
+            listener.node(t).meta["told"] = shape
+
+
+def product(sizes: Sequence[Expr]) -> Expr:
+    """All sizes multiplied."""
+    return math.prod(sizes, start=number(1))
+
+
+def _tensors(args: dict[str, Any]) -> list[Any]:
+    found: list[Any] = []
+    for a in args.values():
+        several = a if isinstance(a, (tuple, list)) else (a,)
+        found += [t for t in several if isinstance(t, torch.Tensor)]
+    return found
+
+
+def broadcast(sizes: _Sizes, shapes: Sequence[Shape]) -> Shape:
+    """The shape of operands that go together element by element."""
+    rank = max(map(len, shapes))
+    found = []
+    for column in zip(*[(number(1),) * (rank - len(s)) + s for s in shapes], strict=True):
+        size = number(1)
+        for n in column:
+            size = n if size.constant == 1 else size if n.constant == 1 else sizes.same(size, n)
+        found.append(size)
+    return tuple(found)
+
+
+def _broadcast(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    return broadcast(sizes, [sizes.of(t) for t in _tensors(args)])
+
+
+def _first(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    return sizes.of(_tensors(args)[0])
+
+
+def divided(sizes: _Sizes, whole: Expr, by: Expr) -> Expr:
+    """whole // by, where nothing may remain."""
+    if len(by.terms) == 1:
+        ((atoms, count),) = by.terms.items()
+        found: dict[Any, Any] = {}
+        for factors, times in whole.terms.items():
+            rest = list(factors)
+            if any(a not in rest for a in atoms) or times % count:
+                break
+            for a in atoms:
+                rest.remove(a)
+            found[tuple(rest)] = times // count
+        else:
+            return Expr(found)
+    sizes.holds(Relation("==", applied("Mod", whole, by), number(0)))
+    shared = math.gcd(*(int(c) for c in (*whole.terms.values(), *by.terms.values())))
+    whole, by = (Expr({p: c // shared for p, c in e.terms.items()}) for e in (whole, by))
+    return applied("FloorDiv", whole, by)
+
+
+def _reshaped(sizes: _Sizes, before: Shape, given: Any) -> Shape:
+    after = [expression(n) for n in given]
+    free = [i for i, n in enumerate(after) if n.constant == -1]
+    rest = product([n for i, n in enumerate(after) if i not in free])
+    if free:
+        after[free[0]] = divided(sizes, product(before), rest)
+    else:
+        sizes.same(product(before), rest)
+    return tuple(after)
+
+
+def _view(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    return _reshaped(sizes, sizes.of(args["self"]), args.get("size") or args.get("shape"))
+
+
+def _flatten(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    own = sizes.of(args["self"])
+    start, end = args["start_dim"] % len(own), args["end_dim"] % len(own)
+    return (*own[:start], product(own[start : end + 1]), *own[end + 1 :])
+
+
+def _unflatten(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    own = sizes.of(args["self"])
+    dim = args["dim"] % len(own)
+    return (*own[:dim], *_reshaped(sizes, own[dim : dim + 1], args["sizes"]), *own[dim + 1 :])
+
+
+def _permute(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    own = sizes.of(args["self"])
+    return tuple(own[d] for d in args["dims"])
+
+
+def _transpose(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    own = list(sizes.of(args["self"]))
+    a, b = args.get("dim0", 0), args.get("dim1", len(own) - 1)
+    own[a], own[b] = own[b], own[a]
+    return tuple(own)
+
+
+def _unsqueeze(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    own = sizes.of(args["self"])
+    dim = args["dim"] % (len(own) + 1)
+    return (*own[:dim], number(1), *own[dim:])
+
+
+def _squeeze(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    own = sizes.of(args["self"])
+    dims = args.get("dim", range(len(own)))
+    gone = {d % len(own) for d in ((dims,) if isinstance(dims, int) else dims)}
+    return tuple(n for d, n in enumerate(own) if d not in gone or n.constant != 1)
+
+
+def _expand(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    own = sizes.of(args["self"])
+    given = [expression(n) for n in args["size"]]
+    own = (number(1),) * (len(given) - len(own)) + own
+    found = []
+    for n, wanted in zip(own, given, strict=True):
+        found.append(n if wanted.constant == -1 else wanted if n.constant == 1 else sizes.same(wanted, n))
+    return tuple(found)
+
+
+def _select(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    own = sizes.of(args["self"])
+    dim, index = args["dim"] % len(own), expression(args["index"])
+    if index.constant is not None:
+        low = index if index.constant >= 0 else -index - number(1)
+        if own[dim].free() <= sizes.numbers.backed:
+            sizes.holds(Relation(">", own[dim], low))
+    return own[:dim] + own[dim + 1 :]
+
+
+def _bound(sizes: _Sizes, at: Any, whole: Expr) -> Expr:
+    """Where a slice begins or ends."""
+    if isinstance(at, int) and not hasattr(at, "expr"):
+        if at >= 2**62:
+            return whole
+        if at == 0:
+            return number(0)
+        place = number(at) if at > 0 else whole + number(at)
+        return sizes.least(place, whole) if at > 0 else _not_below(sizes, place)
+    place = expression(at)
+    if sizes.numbers.known.holds(Relation(">=", place, number(0))) is not True:
+        raise _UnknownSize
+    return sizes.least(place, whole)
+
+
+def _not_below(sizes: _Sizes, place: Expr) -> Expr:
+    inside = Relation(">=", place, number(0))
+    if sizes.numbers.known.holds(inside) is None and not inside.free() <= sizes.numbers.backed:
+        raise _UnknownSize
+    here = inside.at(sizes.numbers.values)
+    if sizes.numbers.known.holds(inside) is None:
+        sizes.numbers.decide(inside, here)
+    return place if here else number(0)
+
+
+def _slice(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    own = sizes.of(args["self"])
+    dim = args["dim"] % len(own)
+    whole = own[dim]
+    start = _bound(sizes, 0 if args["start"] is None else args["start"], whole)
+    end = _bound(sizes, 2**63 - 1 if args["end"] is None else args["end"], whole)
+    if not Relation("<=", start, end).at(sizes.numbers.values):
+        raise _UnknownSize
+    length, step = end - start, expression(args["step"])
+    if step.constant != 1:
+        length = applied("FloorDiv", length + step - number(1), step)
+    return (*own[:dim], length, *own[dim + 1 :])
+
+
+def _cat(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    shapes = [sizes.of(t) for t in args["tensors"]]
+    shapes = [s for s in shapes if len(s) != 1 or s[0].constant != 0] or shapes
+    dim = args["dim"] % len(shapes[0])
+    found = []
+    for d, column in enumerate(zip(*shapes, strict=True)):
+        size = column[0]
+        for n in column[1:]:
+            size = size + n if d == dim else sizes.same(size, n)
+        found.append(size)
+    return tuple(found)
+
+
+def _stack(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    shapes = [sizes.of(t) for t in args["tensors"]]
+    own = [sizes.same(column[0], n) for column in zip(*shapes, strict=True) for n in column[-1:]]
+    dim = args["dim"] % (len(own) + 1)
+    return (*own[:dim], number(len(shapes)), *own[dim:])
+
+
+def _matmul(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    a, b = (sizes.of(t) for t in _tensors(args)[:2])
+    sizes.same(a[-1], b[max(len(b) - 2, 0)])
+    batch = broadcast(sizes, [a[:-2], b[:-2]]) if len(a) > 2 or len(b) > 2 else ()
+    return (*batch, *(a[-2:-1] if len(a) > 1 else ()), *(b[-1:] if len(b) > 1 else ()))
+
+
+def _addmm(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    own, a, b = (sizes.of(t) for t in _tensors(args)[:3])
+    sizes.same(a[-1], b[-2])
+    return broadcast(sizes, [own, (*a[:-1], b[-1])])
+
+
+def _linear(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    own, weight = sizes.of(args["input"]), sizes.of(args["weight"])
+    sizes.same(own[-1], weight[-1])
+    return (*own[:-1], *weight[:-1])
+
+
+def _reduced(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    if "other" in args:  # the larger or smaller one of two
+        return _broadcast(sizes, args)
+    own = sizes.of(args["self"])
+    dims = args.get("dim")
+    several = (dims,) if isinstance(dims, int) else dims or range(len(own))
+    gone = {d % len(own) for d in several}
+    if args.get("keepdim"):
+        return tuple(number(1) if d in gone else n for d, n in enumerate(own))
+    return tuple(n for d, n in enumerate(own) if d not in gone)
+
+
+def _embedding(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    return (*sizes.of(args["indices"]), sizes.of(args["weight"])[-1])
+
+
+def _made(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    return tuple(expression(n) for n in args["size"])
+
+
+def _each(value: Any, count: int) -> list[Any]:
+    several = list(value) if isinstance(value, (tuple, list)) else [value]
+    return several * count if len(several) == 1 else several
+
+
+def _windows(own: Shape, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Shape:
+    found = []
+    count = len(own)
+    columns = [_each(v, count) for v in (kernel, stride, padding, dilation)]
+    for n, k, s, p, d in zip(own, *columns, strict=True):
+        reach = n + number(2 * p - d * (k - 1) - 1)
+        found.append(applied("FloorDiv", reach, number(s)) + number(1))
+    return tuple(found)
+
+
+def _conv(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    own, weight = sizes.of(args["input"]), sizes.of(args["weight"])
+    count = len(weight) - 2
+    if args.get("transposed"):
+        raise _UnknownSize
+    kernel = [int(n.constant) for n in weight[2:]]
+    sizes.same(own[-count - 1], weight[1] * number(args["groups"]))
+    spatial = _windows(own[-count:], kernel, args["stride"], args["padding"], args["dilation"])
+    return (*own[: -count - 1], weight[0], *spatial)
+
+
+def _pool(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    own = sizes.of(args["self"])
+    if args["ceil_mode"]:
+        raise _UnknownSize
+    kernel = args["kernel_size"]
+    count = len(kernel)
+    stride = args["stride"] or kernel
+    spatial = _windows(own[-count:], kernel, stride, args["padding"], args.get("dilation", 1))
+    return (*own[:-count], *spatial)
+
+
+def _adaptive(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    given = args["output_size"]
+    return (*sizes.of(args["self"])[: -len(given)], *map(expression, given))
+
+
+def _attention(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    query, key, value = (sizes.of(args[n]) for n in ("query", "key", "value"))
+    sizes.same(query[-1], key[-1])
+    sizes.same(key[-2], value[-2])
+    if args.get("enable_gqa"):
+        return (*query[:-1], value[-1])
+    batch = broadcast(sizes, [query[:-2], key[:-2], value[:-2]])
+    if args.get("attn_mask") is not None:
+        broadcast(sizes, [(*batch, query[-2], key[-2]), sizes.of(args["attn_mask"])])
+    return (*batch, query[-2], value[-1])
+
+
+def _repeat(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    own, times = sizes.of(args["self"]), [expression(n) for n in args["repeats"]]
+    own = (number(1),) * (len(times) - len(own)) + own
+    return tuple(n * by for n, by in zip(own, times, strict=True))
+
+
+def _arange(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    start, end = expression(args.get("start", 0)), expression(args["end"])
+    if expression(args.get("step", 1)).constant != 1:
+        raise _UnknownSize
+    return (end - start,)
+
+
+def _index_select(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    own = sizes.of(args["self"])
+    dim = args["dim"] % len(own)
+    return (*own[:dim], *(sizes.of(args["index"]) or (number(1),)), *own[dim + 1 :])
+
+
+def _gather(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    return sizes.of(args["index"])
+
+
+_NAMES: dict[Callable[[_Sizes, dict[str, Any]], Any], str] = {
+    _view: "view reshape _unsafe_view",
+    _flatten: "flatten",
+    _unflatten: "unflatten",
+    _permute: "permute",
+    _transpose: "transpose t swapaxes swapdims",
+    _unsqueeze: "unsqueeze",
+    _squeeze: "squeeze",
+    _expand: "expand",
+    _select: "select",
+    _slice: "slice",
+    _cat: "cat concat concatenate",
+    _stack: "stack",
+    _matmul: "matmul mm bmm mv dot",
+    _addmm: "addmm baddbmm",
+    _linear: "linear",
+    _reduced: "sum mean amax amin prod any all argmax argmin var std logsumexp max min norm",
+    _embedding: "embedding",
+    _made: "zeros ones full empty rand randn new_zeros new_ones new_full new_empty",
+    _conv: "conv1d conv2d conv3d convolution",
+    _pool: "max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d",
+    _adaptive: "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d",
+    _attention: "scaled_dot_product_attention",
+    _repeat: "repeat",
+    _arange: "arange",
+    _index_select: "index_select",
+    _gather: "gather",
+    _first: "clone contiguous to _to_copy detach alias lift_fresh_copy lift_fresh dropout softmax _softmax log_softmax "
+    "layer_norm batch_norm group_norm instance_norm rms_norm zeros_like ones_like full_like empty_like rand_like "
+    "randn_like cumsum cumprod flip roll sort copy_ fill_ zero_ masked_fill tril triu softplus gelu index_copy "
+    "index_add index_fill index_put scatter scatter_add feature_dropout alpha_dropout normalize channel_shuffle",
+}
+_RULES = {name: rule for rule, names in _NAMES.items() for name in names.split()}
+_RULES["where"] = _broadcast

@@ -1,0 +1,67 @@
+"""A module's state: what of it are inputs of a program, and how it is as before when a call is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import rushlight as torch
+from rushlight._engine.core.callers import warn
+from rushlight.export.listener import identifier
+from rushlight.export.signature import InputKind, InputSpec, TensorArgument
+
+
+def held_by(mod: Any) -> list[tuple[InputSpec, Any]]:
+    """A module's parameters and buffers, as inputs."""
+    found = [
+        (InputSpec(InputKind.PARAMETER, TensorArgument(f"p_{identifier(name)}"), name), t)
+        for name, t in mod.named_parameters()
+    ]
+    for name, t in mod.named_buffers():
+        owner, _, last = name.rpartition(".")
+        kept = last not in mod.get_submodule(owner)._non_persistent_buffers_set
+        found.append((InputSpec(InputKind.BUFFER, TensorArgument(f"b_{identifier(name)}"), name, kept), t))
+    return found
+
+
+def _assigned(mod: Any, held: list[tuple[Any, dict[str, Any]]]) -> None:
+    """A warning where tensors were assigned that are no buffers."""
+    names = []
+    for (path, m), (_, own) in zip(mod.named_modules(), held, strict=False):
+        before = f"self.{path}." if path else "self."
+        for name, value in m.__dict__.items():
+            if isinstance(value, torch.Tensor) and value is not own.get(name):
+                names.append(f"{before}{name}")
+            elif isinstance(value, (list, tuple)) and value is not own.get(name):
+                names += [f"{before}{name}[{i}]" for i, v in enumerate(value) if isinstance(v, torch.Tensor)]
+    if names:
+        told = f"attribute {names[0]} was" if len(names) == 1 else f"attributes {', '.join(names)} were"
+        warn(
+            f"The tensor {told} assigned during export. Such attributes must be registered as buffers using "
+            "the `register_buffer` API (https://pytorch.org/docs/stable/generated/torch.nn.Module.html"
+            "#torch.nn.Module.register_buffer).",
+            UserWarning,
+        )
+
+
+@contextmanager
+def as_before(mod: Any, warns: bool) -> Iterator[None]:
+    """Buffers, modules' attributes and random numbers are afterwards what they were. warns: where a tensor
+    was made an attribute that is no buffer.
+    """
+    buffers = [(b, b.detach().clone()) for b in mod.buffers()]
+    held = [(m, dict(m.__dict__)) for m in mod.modules()]
+    random = torch.get_rng_state()
+    try:
+        yield
+    finally:
+        torch.set_rng_state(random)
+        if warns:
+            _assigned(mod, held)
+        for m, own in held:
+            m.__dict__.clear()
+            m.__dict__.update(own)
+        with torch.no_grad():
+            for b, values in buffers:
+                b.copy_(values)
