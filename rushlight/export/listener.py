@@ -45,7 +45,7 @@ from rushlight.export.recording import real_tensors
 from rushlight.export.recording.made_of_numbers import MadeOfNumbers
 from rushlight.export.recording.places import Places
 from rushlight.export.recording.regions import Regions, noticed
-from rushlight.export.recording.shape_rules import tell
+from rushlight.export.recording.shape_rules import hangs_on_numbers, sizes_of, tell
 from rushlight.export.recording.tape import Tape
 from rushlight.export.subgraphs import Frame, Subgraphs
 from rushlight.export.symbols import Sym
@@ -181,6 +181,7 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places, Regions):
         if self.instead and found is not None and found[0] in self.instead:
             return interpreters.within(self, self.instead[found[0]], tuple(found[1]), found[2])
         result: Any = NotImplemented
+        counts = False
         if out is None and self.opens(row, found):
             self.within.append(overloads.aten_name(row))
             since = len(self.order)
@@ -204,7 +205,8 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places, Regions):
                     result = call(*args, **kwargs)
             finally:
                 self.depth -= 1
-            if out is None and row.name in _COUNTED:
+            counts = out is None and self._hangs_on_data(row.name, bound)
+            if counts:
                 result = self._counted(row.name, bound, result)
         if found is None:
             defaults = {p.name: p.default for p in row.params}
@@ -216,17 +218,30 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places, Regions):
                 made = overloads.anyone("_to_copy.default")
                 found = made, found[1][:1], {"dtype": found[1][1]}
         node = self.record(found[0], found[1], found[2], result)
-        if out is None and row.name in _COUNTED:
+        if counts:
             self._counts(row.name, bound, node, result)
         return result
 
     # --- numbers that data decide ---------------------------------------------------------------
 
+    def _hangs_on_data(self, name: str, bound: dict[str, Any]) -> bool:
+        """Whether a result is as large as data says."""
+        if name in _COUNTED:
+            return _hangs_on_data(name, tuple(bound.values()))
+        if name != "slice" or self.frames or not self.numbers.unbacked:
+            return False
+        return self.as_first(lambda: hangs_on_numbers(self, *bound.values()))
+
+    def as_first(self, decides: Any) -> bool:
+        """What decides() says in the record that tells; in others the same."""
+        if self.symbolic:
+            self.conditions.append(bool(decides()))
+            return self.conditions[-1]
+        return self.conditions.pop(0) if self.conditions else bool(decides())
+
     def _counted(self, name: str, bound: dict[str, Any], result: Any) -> Any:
         """A result whose size hangs on data, at the size that is assigned to its symbol."""
         args = tuple(bound.values())
-        if not _hangs_on_data(name, args):
-            return result
         assigned = self.numbers.values.get(f"u{self.numbers.count('u')}")
         several = result if isinstance(result, (tuple, list)) else (result,)
         dim = _place_of_count(name, args)
@@ -239,8 +254,6 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places, Regions):
     def _counts(self, name: str, bound: Any, node: Node, result: Any) -> None:
         """A symbol for a size that hangs on data."""
         args = tuple(bound.values())
-        if not _hangs_on_data(name, args):
-            return
         several = isinstance(result, (tuple, list))
         first = result[0] if several else result
         holder = self.known[id(first)]
@@ -259,9 +272,11 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places, Regions):
         self.numbers.backed.discard(own)
         for i, t in enumerate(result if several else (result,)):
             if i != _of_the_input(bound):
-                self.exprs[id(t)] = {dim: expr}
-                if t.dim() > 1 and name not in ("nonzero", "_nonzero"):
+                self.exprs[id(t)] = (dict(told) if name == "slice" else {}) | {dim: expr}
+                if t.dim() > 1 and name not in ("nonzero", "_nonzero", "slice"):
                     self.counted.add(id(t))
+                else:
+                    self.node(t).meta["told"] = sizes_of(self, t)
 
     def _excused(self, what: str, where: str) -> None:
         told = FailureReport(FailureType.DATA_DEPENDENT_ERROR, {"expr": what, "user_stack": where})
@@ -303,11 +318,7 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places, Regions):
 
     def is_constant(self, condition: Any) -> bool:
         """Whether a branch's condition is the same in all calls."""
-        constant = isinstance(condition, bool)
-        if self.symbolic:
-            self.conditions.append(constant)
-            return constant
-        return self.conditions.pop(0) if self.conditions else constant
+        return self.as_first(lambda: isinstance(condition, bool))
 
     def sizes(self, t: Any) -> Any:
         """The sizes of a tensor, symbolic where they may change."""
@@ -345,7 +356,7 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places, Regions):
         sizes.
         """
         items = tuple(map(self._bounded, index if isinstance(index, tuple) else (index,)))
-        if value and any_symbolic(items):
+        if value and self.as_first(lambda: any_symbolic(items)):
             part = self.indexing(run, t, items)
             return part.copy_(value[0]) if isinstance(value[0], torch.Tensor) else part.fill_(value[0])
         if (
@@ -524,6 +535,8 @@ def _place_of_count(name: str, args: Any) -> int:
     """Which dim that is."""
     if name == "index":
         return next(d for d, i in enumerate(_indices(args)) if i is not None)
+    if name == "slice":
+        return int(args[1]) % args[0].dim()
     if name == "repeat_interleave" and len(args) > 2 and isinstance(args[2], int):
         return args[2]
     return 0

@@ -50,7 +50,8 @@ def narrowed(known: list[Symbol], numbers: Any, refused: Callable[[str], None]) 
     violated = [s for s in violated if s.name in alone or changed[s.name][0] == changed[s.name][1]]
     related = [pair for pair in equal if all(isinstance(s.given, Dim) for s in pair[:2])]
     if violated or related or any(isinstance(c.symbol.given, Dim) for c in divisible):
-        refused(constraints_violated(violated, changed, related, divisible))
+        within = {n for r, _ in guards if r.sign == "==" for n in r.left.free() & r.right.free()}
+        refused(constraints_violated(violated, changed, related, divisible, within))
     bounded = []
     for s in known:
         made = copy.copy(s)
@@ -119,7 +120,7 @@ def _after(own: Callable[[int], int], of: Callable[[int], int]) -> Callable[[int
 
 
 def _equal(relation: Relation, known: Sequence[Symbol]) -> tuple[Symbol, Symbol, Callable[[int], int]] | None:
-    """(a, b, of) where a relation says that a symbol a is of(another one b): a larger number, if it can be."""
+    """(a, b, of) where a relation says that a symbol a is of(another one b): a larger one, if it can be."""
     names = relation.free()
     difference = relation.left - relation.right
     pair = [s for s in known if s.name in names]

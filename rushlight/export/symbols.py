@@ -184,7 +184,7 @@ class Symbol:
     def others(self) -> list[int]:
         """Sizes to record at, beside the hint: a neighbour and one further away."""
         wanted: tuple[int, ...] = (self.hint + 1, 2 * self.hint + 3, self.hint - 1, self.hint - 2)
-        found = [v for v in wanted if max(self.low, 2) <= v <= self.high][:2]
+        found = [v for v in wanted if max(self.low, 2) <= v <= self.high]
         # Size 1 says something where there is no other.
         return found or [v for v in (1,) if self.low <= v and self.hint != v]
 
@@ -233,7 +233,7 @@ def symbols(spec: Sequence[Any], leaves: Sequence[Any], sources: Sequence[str]) 
                     f"Static shape constraint of {dim} does not match input size of {shape[d]}, for "
                     f"{sources[leaf]}.size()[{d}]"
                 )
-            if dim is None or isinstance(dim, int) or (isinstance(dim, _Hint) and dim.kind == "STATIC"):
+            if dim is None or isinstance(dim, int) or _static(dim, shape[d], sources[leaf], d):
                 continue
             if not isinstance(dim, (Dim, _Hint)):
                 raise UserError(
@@ -253,6 +253,19 @@ def symbols(spec: Sequence[Any], leaves: Sequence[Any], sources: Sequence[str]) 
             )
         )
     return list(found.values())
+
+
+def _static(dim: Any, size: int, source: str, at: int) -> bool:
+    """Whether it is Dim.STATIC; ValueError where it says other bounds than the size."""
+    if not isinstance(dim, _Hint) or dim.kind != "STATIC":
+        return False
+    if dim.told != (None, None) and not dim.min <= size <= dim.max:
+        least, most = dim.told
+        raise ValueError(
+            f"- Received user-specified min/max range of [{least}, {most}], conflicting with the inferred "
+            f"min/max range of [{size}, {size}], for {re.sub(r'^L', 'inputs', source)}.shape[{at}]."
+        )
+    return True
 
 
 def _placed(
@@ -457,7 +470,7 @@ def fitted(values: Sequence[int], at: Sequence[dict[str, int]]) -> Sym | int | N
     names = [n for n in at[0] if any(p[n] != at[0][n] for p in at)]
     single: list[tuple[str, ...]] = [(), *((n,) for n in names)]
     pairs = [*single, *itertools.combinations(names, 2)]
-    for monomials in (single, pairs, [*pairs, *((n, n) for n in names)]):
+    for monomials in (*([(), (n,)] for n in names), single, pairs, [*pairs, *((n, n) for n in names)]):
         if len(monomials) > len(at):
             continue
         rows = np.array(
@@ -615,7 +628,35 @@ class AdditionalInputs:
 
         check = Guards(ep)
         for args, kwargs in self._examples:
-            check(*flatten((args, kwargs or {}))[0])
+            leaves = flatten((args, kwargs or {}))[0]
+            try:
+                check(*leaves)
+            except AssertionError as error:
+                raise RuntimeError(_expected(check, args, kwargs, leaves, str(error))) from error
+
+
+def _expected(check: Any, args: Any, kwargs: Any, leaves: list[Any], error: str) -> str:
+    """A guard that does not hold, as what an input is expected to be; its own words where it is no size."""
+    sizes = {
+        f"{name}.size()[{d}]": (f"*{where}.shape[{d}]", size)
+        for (name, *_), (where, leaf) in zip(check.inputs, _paths(args, kwargs), strict=True)
+        for d, size in enumerate(getattr(leaf, "shape", ()))
+    }
+    found = re.fullmatch(r"Guard failed: (\S+) (==|>=|<=) (.+)", error)
+    if found is None or found[1] not in sizes:
+        return error
+    (where, size), wanted = sizes[found[1]], str(sizes.get(found[3], (None, found[3]))[1])
+    sign = "equal to" if found[2] == "==" else found[2]
+    return f"Expected input at {where} to be {sign} {wanted}, but got {size}"
+
+
+def _paths(args: Any, kwargs: Any) -> list[tuple[str, Any]]:
+    """Each leaf with its path, as PyTorch shows it."""
+    found = torch.utils._pytree.tree_flatten_with_path((args, kwargs or {}))[0]
+    return [
+        (f"{('args', 'kwargs')[path[0].idx]}{torch.utils._pytree.keystr(path[1:])}", leaf)
+        for path, leaf in found
+    ]
 
 
 def _dynamism(values: Sequence[Any]) -> Any:

@@ -239,21 +239,24 @@ class _Call:
         while True:
             at = points(self.symbols)[0]
             first = self.first(at)
-            fewer = narrowed(self.symbols, first.listener.numbers, self.refused)
-            if fewer is self.symbols or self.again:
+            fewer = self.narrowed(first)
+            if fewer is self.symbols:
                 break
             self.symbols = fewer
         within_given(self.symbols)
         read = _read(first.listener.numbers)
         records, at_all = [first], [at | {s.name: s.hint for s in read}]
-        asserted = [r for r, _ in first.listener.numbers.asserted] + first.listener.numbers.kept
+        own = first.listener.numbers
+        asserted = [r for r, _ in own.asserted] + own.kept + own.possible
+        told = all("told" in n.meta for n in first.listener.order if isinstance(n.meta.get("val"), Value))
         for sizes in points([*self.symbols, *read], asserted)[1:]:
             soft = all(sizes[s.name] == s.hint for s in self.symbols)
             try:
                 record = self.record(sizes, conditions=first.listener.conditions)
                 _comparable(first, record)
-            except (_Mismatch, GuardOnDataDependentSymNode):
-                if not soft:
+            except (_Mismatch, GuardOnDataDependentSymNode) as error:
+                # Where rules tell all sizes, an op that refuses others does so at each call.
+                if not soft and not (told and isinstance(error.__cause__, RuntimeError)):
                     raise
                 continue
             records.append(record)
@@ -262,8 +265,8 @@ class _Call:
         if first.listener.numbers.unknown and len(records) > 1:
             shapes = [getattr(n.meta.get("val"), "shape", None) for n in first.listener.order]
             again = self.record(at, symbolic=True, shapes=shapes)
-            fewer = narrowed(self.symbols, again.listener.numbers, self.refused)
-            if fewer is not self.symbols and not self.again:
+            fewer = self.narrowed(again)
+            if fewer is not self.symbols:
                 self.symbols = fewer
                 return self.program()
             _comparable(again, records[-1])
@@ -285,6 +288,10 @@ class _Call:
             self.record(at | {s.name: s.size for s in small}, symbolic=True)
             self.refused(constraints_violated(small, sizes, []))
             raise
+
+    def narrowed(self, record: _Record) -> list[Symbol]:
+        """The symbols after what a record decided; of a program all is known."""
+        return self.symbols if self.again else narrowed(self.symbols, record.listener.numbers, self.refused)
 
     def related(self) -> ExportedProgram | None:
         """The program where two sizes follow one another, or one is a number; None where there is none.
@@ -354,6 +361,7 @@ class _Call:
         )
         nodes = SizeNodes(listener.graph, self.symbols, listener.numbers)
         listener.numbers.nodes, listener.numbers.deferred = nodes.now, self.deferred
+        listener.numbers.unnamed = {s.name for s in self.symbols if not isinstance(s.given, Dim)}
         self.holders(listener, values)
         exprs = [
             (place, symbol(s.name) * number(of(1) - of(0)) + number(of(0)))

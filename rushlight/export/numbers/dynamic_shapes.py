@@ -12,6 +12,7 @@ from rushlight.export.symbols import (
     Dim,
     ShapesCollection,
     _Hint,
+    _IntWrapper,
     children,
     dims,
 )
@@ -20,6 +21,8 @@ __all__ = [
     "AdditionalInputs",
     "Dim",
     "ShapesCollection",
+    "_DimHint",
+    "_IntWrapper",
     "dims",
     "refine_dynamic_shapes_from_suggested_fixes",
 ]
@@ -30,8 +33,8 @@ _BOUNDED = re.compile(r"Dim\('(\w+)'(?:, min=(\d+))?(?:, max=(\w+))?\)$")
 
 
 def refine_dynamic_shapes_from_suggested_fixes(msg: str, dynamic_shapes: Any) -> Any:
-    """dynamic_shapes with what the "Suggested fixes" of an error's text say of its Dims: numbers, other bounds, or
-    Dims that follow others.
+    """dynamic_shapes with what the "Suggested fixes" of an error's text say of its Dims: numbers, other
+    bounds, or Dims that follow others.
 
     ValueError for a text that suggests none.
     """

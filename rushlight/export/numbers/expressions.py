@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -328,6 +328,7 @@ class Known:
         self._zero: list[Expr] = []
         self._positive: list[Expr] = []  # each is >= 0
         self._other: set[Relation] = set()
+        self._apart: set[Expr] = set()  # each is not 0
 
     def holds(self, relation: Relation) -> bool | None:
         """True or False where that follows from what is known, else None."""
@@ -363,7 +364,7 @@ class Known:
         low, high = difference.bounds(self.ranges)
         if low == high == 0:
             return True
-        if low > 0 or high < 0:
+        if low > 0 or high < 0 or difference in self._apart:
             return False
         for z in self._zero:
             apart = [(difference - z).constant, (difference + z).constant]
@@ -375,14 +376,26 @@ class Known:
             return False
         return None
 
+    def follows(self, name: str, others: Collection[str]) -> bool:
+        """Whether a symbol is a number, or a sum of others, in all calls."""
+        low, high = self.ranges.get(name, _EVERYTHING)
+        alone = (Atom(name),)
+        return low == high or any(
+            abs(z.terms.get(alone, 0)) == 1 and (z - Expr({alone: z.terms[alone]})).free() <= set(others)
+            for z in self._zero
+        )
+
     def learn(self, relation: Relation, narrows: bool = True) -> None:
         """The relation holds from here on. narrows: its symbols have the bounds that follow from it."""
         if relation.sign == "And":
             for part in relation.parts:
                 self.learn(part, narrows)
             return
-        if relation.parts or relation.sign == "!=":
+        if relation.parts:
             self._other.add(relation)
+            return
+        if relation.sign == "!=":
+            self._apart |= {relation.left - relation.right, relation.right - relation.left}
             return
         difference = relation.left - relation.right
         if relation.sign == "==":

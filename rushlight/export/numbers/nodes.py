@@ -87,6 +87,9 @@ class SizeNodes:
         whole = Expr({product: count})
         if count != 1:
             return self._call(operator.mul, (self._of(Expr({product: 1}), made), count), whole)
+        times = product.count(product[-1])
+        if times == len(product) > 1:
+            return self._call(operator.pow, (self._of(Expr({product[:1]: 1}), made), times), whole)
         if len(product) > 1:
             rest = Expr({product[:-1]: 1})
             return self._call(
@@ -176,7 +179,7 @@ class SizeNodes:
             within = [n for n in relation.free() if n in numbers.unbacked]
             if any(numbers.unbacked[n][0].graph is not self.graph for n in within):
                 continue
-            roots = [self.now(symbol(n)) for n in within]
+            roots = [self.now(symbol(n)) for n in within or relation.free()]
             if roots:
                 order = list(self.graph.nodes)
                 self._assert(relation, self._end_of_assertions(max(roots, key=order.index)), message)
@@ -196,6 +199,9 @@ class SizeNodes:
         made = self._earlier(mark)
         with self.graph.inserting_before(mark):
             node = self._relation(relation, made)
+        between = behind.next
+        while between is not mark:
+            between.meta["asserts"], between = True, between.next
         said = message or f"Runtime assertion failed for expression {relation} on node '{node.name}'"
         mark.args = (node, said)
         mark.meta.update(behind.meta, asserts=True)

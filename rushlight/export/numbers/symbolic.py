@@ -63,6 +63,10 @@ class Numbers:
         self.guards: list[tuple[Relation, str]] = []
         # The guards of sizes, which further records must fulfil.
         self.kept: list[Relation] = []
+        # Sizes of which their Dims say nothing.
+        self.unnamed: set[str] = set()
+        # What ops ask of sizes at each call, which is no guard.
+        self.possible: list[Relation] = []
         # What the program asserts of numbers of tensors, with the words it has for it.
         self.asserted: list[tuple[Relation, str | None]] = []
         # The symbols that are numbers of tensors, with the node that has the number first; and which of a

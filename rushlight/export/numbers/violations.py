@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 from rushlight.export.symbols import UNBOUNDED, Dim, Symbol
@@ -23,15 +23,19 @@ def constraints_violated(
     bounds: dict[str, Any],
     related: Sequence[Related],
     divisible: Sequence[Divisible] = (),
+    within: Collection[str] = (),
 ) -> str:
-    """What PyTorch says where sizes have other bounds, follow one another or have divisors."""
+    """What PyTorch says where sizes have other bounds, follow one another or have divisors. within: symbols
+    that stand on both sides of an equation.
+    """
     fixed = [s for s in violated if bounds[s.name][0] == bounds[s.name][1]]
-    if fixed:
-        return _specialized(fixed, bounds)
+    if fixed and all(s.name in within and isinstance(s.given, Dim) for s in fixed):
+        return _solved(fixed, bounds)
+    names, lines, fixes = _specialized(fixed, bounds)
     follows = {a.name: (b, of) for a, b, of in related}
-    lines = [_related(*relation) for relation in related]
-    names = [a.shown for a, _, _ in related]
-    fixes, of_others = [], [f"{a.shown} = {_told(b, of)}" for a, b, of in related]
+    lines += [_related(*relation) for relation in related]
+    names += [a.shown for a, _, _ in related]
+    of_others = [f"{a.shown} = {_told(b, of)}" for a, b, of in related]
     roots = {}
     for d in divisible:
         s, plus = d.symbol, d.plus
@@ -44,7 +48,7 @@ def constraints_violated(
         lines.append(_unlike(s, f"({whole} % {d.by}) == 0."))
         names.append(s.shown)
     for s in violated:
-        if s.name in follows:
+        if s.name in follows or s in fixed:
             continue
         low, high = bounds[s.name]
         ends = "IntInfinity()" if high == UNBOUNDED else high
@@ -55,9 +59,7 @@ def constraints_violated(
             fixes.append(f"{s.shown} = Dim('{s.shown}', {', '.join(told)})")
     if roots:
         of_others = [
-            f"{a.shown} = {_linear(_root(roots[b.name][0]), of(roots[b.name][1]), (of(1) - of(0)) * roots[b.name][2])}"
-            if b.name in roots
-            else f"{a.shown} = {_told(b, of)}"
+            f"{a.shown} = {_of_root(*roots[b.name], of) if b.name in roots else _told(b, of)}"
             for a, b, of in related
         ]
     for s, plus, by in roots.values():
@@ -77,9 +79,11 @@ def _text(names: Sequence[str], lines: Sequence[str], fixes: Sequence[str]) -> s
     return text + ("\nSuggested fixes:\n  " + "\n  ".join(fixes) if fixes else "")
 
 
-def _specialized(fixed: Sequence[Symbol], bounds: dict[str, Any]) -> str:
-    """The same of Dims that can be one number only, and of those that follow them."""
-    lines, fixes, names = [], [], []
+def _specialized(fixed: Sequence[Symbol], bounds: dict[str, Any]) -> tuple[list[str], list[str], list[str]]:
+    """Names, lines and fixes for Dims that can be one number only, and for those that follow them."""
+    lines: list[str] = []
+    fixes: list[str] = []
+    names: list[str] = []
     for s in fixed:
         size = bounds[s.name][0]
         named = isinstance(s.given, Dim)
@@ -92,7 +96,22 @@ def _specialized(fixed: Sequence[Symbol], bounds: dict[str, Any]) -> str:
             )
             if named and own(0) == 0 and own(1) == 1:
                 fixes.append(f"{shown} = {size}")
-    return _text(names, lines, fixes)
+    return names, lines, fixes
+
+
+def _solved(fixed: Sequence[Symbol], bounds: dict[str, Any]) -> str:
+    """The same where an equation has one solution."""
+    lines, fixes = [], []
+    for s in fixed:
+        shown, of = next(iter(_as_given(s).items()))
+        size = bounds[s.name][0]
+        lines.append(
+            f"solving the guards generated for {shown} = {s.source} resulted in a specialized value of "
+            f"{of(size)}."
+        )
+        fixes.append(f"{s.shown} = {size}")
+    text = _text([s.shown for s in fixed], lines, fixes)
+    return text.replace("Constraints violated", "Specializations unexpectedly required", 1)
 
 
 def _as_given(s: Symbol) -> dict[str, Callable[[int], int]]:
@@ -108,6 +127,11 @@ def _unlike(s: Symbol, guard: str) -> str:
     return (
         f"Not all values of {s.shown} = {s.source} in the specified range satisfy the generated guard {guard}"
     )
+
+
+def _of_root(s: Symbol, plus: int, by: int, of: Callable[[int], int]) -> str:
+    """A size that follows one that is `by` times its root, plus something."""
+    return _linear(_root(s), of(plus), (of(1) - of(0)) * by)
 
 
 def _root(s: Symbol) -> str:

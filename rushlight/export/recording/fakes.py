@@ -44,6 +44,8 @@ class Fakes:
     def bindings(self) -> None:
         """Note at nodes which symbols they are the first to have, and where in their values."""
         for name, (node, dim) in self.numbers.unbacked.items():
+            if self.numbers.known.follows(name, self.numbers.backed):
+                continue
             path: tuple[Any, ...] = ()
             if dim is not None:
                 path = CallMethodKey("size"), SequenceKey(dim)

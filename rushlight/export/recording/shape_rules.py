@@ -1,9 +1,9 @@
 """Sizes of results as expressions of the operands' sizes, while a program is recorded.
 
-Ops compute with the sizes of this call. What an op of the program asks of sizes (that two be equal, that one divide
-another) would be known only by recording at sizes at which it fails. So for usual ops a rule says it: the sizes of
-the result, and what has to hold for them. A rule is believed only where it tells the sizes of this call; an op
-without one has a result of which only further records tell.
+Ops compute with the sizes of this call. What an op of the program asks of sizes (that two be equal, that one
+divide another) would be known only by recording at sizes at which it fails. So for usual ops a rule says it:
+the sizes of the result, and what has to hold for them. A rule is believed only where it tells the sizes of
+this call; an op without one has a result of which only further records tell.
 """
 
 from __future__ import annotations
@@ -125,6 +125,23 @@ def _broadcast(sizes: _Sizes, args: dict[str, Any]) -> Shape:
     return broadcast(sizes, [sizes.of(t) for t in _tensors(args)])
 
 
+def _into(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    own, *others = [sizes.of(t) for t in _tensors(args)]
+    broadcast(sizes, [own, *others])
+    return own
+
+
+def _normalized(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    own = sizes.of(args["input"])
+    given = [expression(n) for n in args.get("normalized_shape", ())]
+    for n, wanted in zip(own[len(own) - len(given) :], given, strict=True):
+        sizes.same(n, wanted)
+    for name in ("weight", "bias", "running_mean", "running_var") if not given else ():
+        if args.get(name) is not None:
+            sizes.same(own[1], sizes.of(args[name])[0])
+    return own
+
+
 def _first(sizes: _Sizes, args: dict[str, Any]) -> Shape:
     return sizes.of(_tensors(args)[0])
 
@@ -207,7 +224,7 @@ def _expand(sizes: _Sizes, args: dict[str, Any]) -> Shape:
     own = (number(1),) * (len(given) - len(own)) + own
     found = []
     for n, wanted in zip(own, given, strict=True):
-        found.append(n if wanted.constant == -1 else wanted if n.constant == 1 else sizes.same(wanted, n))
+        found.append(n if wanted.constant == -1 else wanted if n.constant == 1 else sizes.same(n, wanted))
     return tuple(found)
 
 
@@ -257,7 +274,26 @@ def _slice(sizes: _Sizes, args: dict[str, Any]) -> Shape:
     length, step = end - start, expression(args["step"])
     if step.constant != 1:
         length = applied("FloorDiv", length + step - number(1), step)
+    elif length.free() and length.free() <= sizes.numbers.unnamed and length.at(sizes.numbers.values) > 1:
+        sizes.holds(Relation(">=", length, number(2)))  # parts of 0 and 1 are other programs, as in PyTorch
     return (*own[:dim], length, *own[dim + 1 :])
+
+
+def hangs_on_numbers(listener: Any, t: Any, dim: int, start: Any, end: Any, step: Any) -> bool:
+    """Whether how long a slice is is a number of its own, since it ends or begins where data says."""
+    backed = listener.numbers.backed
+    if all(expression(n).free() <= backed for n in (start, end) if n is not None):
+        return False
+    sizes = _Sizes(listener)
+    try:
+        sizes.of(t)
+    except _UnknownSize:
+        return False
+    try:
+        _slice(sizes, {"self": t, "dim": dim, "start": start, "end": end, "step": step})
+    except _UnknownSize:
+        return True
+    return False
 
 
 def _cat(sizes: _Sizes, args: dict[str, Any]) -> Shape:
@@ -324,12 +360,13 @@ def _each(value: Any, count: int) -> list[Any]:
     return several * count if len(several) == 1 else several
 
 
-def _windows(own: Shape, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Shape:
+def _windows(sizes: _Sizes, own: Shape, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Shape:
     found = []
     count = len(own)
     columns = [_each(v, count) for v in (kernel, stride, padding, dilation)]
     for n, k, s, p, d in zip(own, *columns, strict=True):
         reach = n + number(2 * p - d * (k - 1) - 1)
+        sizes.holds(Relation(">=", reach, number(0)))
         found.append(applied("FloorDiv", reach, number(s)) + number(1))
     return tuple(found)
 
@@ -341,7 +378,7 @@ def _conv(sizes: _Sizes, args: dict[str, Any]) -> Shape:
         raise _UnknownSize
     kernel = [int(n.constant) for n in weight[2:]]
     sizes.same(own[-count - 1], weight[1] * number(args["groups"]))
-    spatial = _windows(own[-count:], kernel, args["stride"], args["padding"], args["dilation"])
+    spatial = _windows(sizes, own[-count:], kernel, args["stride"], args["padding"], args["dilation"])
     return (*own[: -count - 1], weight[0], *spatial)
 
 
@@ -352,7 +389,7 @@ def _pool(sizes: _Sizes, args: dict[str, Any]) -> Shape:
     kernel = args["kernel_size"]
     count = len(kernel)
     stride = args["stride"] or kernel
-    spatial = _windows(own[-count:], kernel, stride, args["padding"], args.get("dilation", 1))
+    spatial = _windows(sizes, own[-count:], kernel, stride, args["padding"], args.get("dilation", 1))
     return (*own[:-count], *spatial)
 
 
@@ -392,6 +429,37 @@ def _index_select(sizes: _Sizes, args: dict[str, Any]) -> Shape:
     return (*own[:dim], *(sizes.of(args["index"]) or (number(1),)), *own[dim + 1 :])
 
 
+def _split(sizes: _Sizes, args: dict[str, Any]) -> list[Shape]:
+    own = sizes.of(args["self"])
+    dim = args["dim"] % len(own)
+    given = args.get("split_sizes", args.get("split_size"))
+    if isinstance(given, (tuple, list)):
+        parts = [expression(n) for n in given]
+        sizes.same(own[dim], sum(parts, start=number(0)))
+    else:
+        size = expression(given)
+        count = -(-own[dim].at(sizes.numbers.values) // size.at(sizes.numbers.values))
+        rest = own[dim] - size * number(count - 1)
+        sizes.holds(Relation(">=", rest, number(1)))
+        sizes.holds(Relation("<=", rest, size))
+        parts = [size] * (count - 1) + [rest]
+    return [(*own[:dim], n, *own[dim + 1 :]) for n in parts]
+
+
+def _chunk(sizes: _Sizes, args: dict[str, Any]) -> list[Shape]:
+    own = sizes.of(args["self"])
+    dim, count = args["dim"] % len(own), args["chunks"]
+    size = applied("FloorDiv", own[dim] + number(count - 1), number(count))
+    parts = [size] * (count - 1) + [own[dim] - size * number(count - 1)]
+    return [(*own[:dim], n, *own[dim + 1 :]) for n in parts]
+
+
+def _multinomial(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    own, count = sizes.of(args["self"]), expression(args["num_samples"])
+    sizes.numbers.possible.append(Relation("<=", count, own[-1]))
+    return (*own[:-1], count)
+
+
 def _gather(sizes: _Sizes, args: dict[str, Any]) -> Shape:
     return sizes.of(args["index"])
 
@@ -423,10 +491,15 @@ _NAMES: dict[Callable[[_Sizes, dict[str, Any]], Any], str] = {
     _arange: "arange",
     _index_select: "index_select",
     _gather: "gather",
-    _first: "clone contiguous to _to_copy detach alias lift_fresh_copy lift_fresh dropout softmax _softmax log_softmax "
-    "layer_norm batch_norm group_norm instance_norm rms_norm zeros_like ones_like full_like empty_like rand_like "
-    "randn_like cumsum cumprod flip roll sort copy_ fill_ zero_ masked_fill tril triu softplus gelu index_copy "
-    "index_add index_fill index_put scatter scatter_add feature_dropout alpha_dropout normalize channel_shuffle",
+    _into: "copy_ fill_ zero_ masked_fill",
+    _normalized: "layer_norm batch_norm group_norm instance_norm rms_norm",
+    _split: "split split_with_sizes",
+    _chunk: "chunk",
+    _multinomial: "multinomial",
+    _first: "clone contiguous to _to_copy detach alias lift_fresh_copy lift_fresh dropout softmax _softmax "
+    "log_softmax zeros_like ones_like full_like empty_like rand_like randn_like cumsum cumprod flip roll "
+    "sort tril triu softplus gelu index_copy index_add index_fill index_put scatter scatter_add "
+    "feature_dropout alpha_dropout",
 }
 _RULES = {name: rule for rule, names in _NAMES.items() for name in names.split()}
 _RULES["where"] = _broadcast

@@ -1,0 +1,126 @@
+"""What a program asks of sizes: found from one call, told as PyTorch tells it, held to at each call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from rushlight.export.dynamic_shapes import refine_dynamic_shapes_from_suggested_fixes
+
+import rushlight as torch
+from rushlight.export import Dim, dims, export
+from rushlight.export.errors import UserError
+
+D, A = Dim.DYNAMIC, Dim.AUTO
+
+
+def module(program: Any) -> Any:
+    """A module whose forward is `program`."""
+
+    class Module(torch.nn.Module):
+        pass
+
+    Module.forward = staticmethod(program)  # type: ignore[method-assign, assignment]
+    return Module()
+
+
+def shapes(ep: Any) -> list[str]:
+    return [str(tuple(n.meta["val"].shape)) for n in ep.graph.find_nodes(op="placeholder")]
+
+
+def ones(*sizes: int) -> Any:
+    return torch.ones(sizes)
+
+
+def test_sizes_follow() -> None:
+    after = export(module(lambda x, y: x + y[1:]), (ones(5), ones(6)), dynamic_shapes=((D,), (D,)))
+    assert shapes(after) == ["(s77,)", "(s77 + 1,)"]
+    assert str(after.range_constraints) == "{s77: VR[2, int_oo], s77 + 1: VR[3, int_oo]}"
+    twice = export(module(lambda x, y: x.repeat(2) + y), (ones(5), ones(10)), dynamic_shapes=((D,), (D,)))
+    assert shapes(twice) == ["(s77,)", "(2*s77,)"]
+    assert twice.module()(ones(3), ones(6)).shape == (6,)
+    with pytest.raises(AssertionError, match="Guard failed"):
+        twice.module()(ones(3), ones(7))
+
+
+def test_a_product_of_sizes() -> None:
+    def flat(x: Any, y: Any) -> Any:
+        return x.reshape(-1) + y
+
+    ep = export(module(flat), (ones(5, 3), ones(15)), dynamic_shapes=((A, A), (A,)))
+    assert ep.module()(ones(4, 2), ones(8)).shape == (8,)
+    with pytest.raises(AssertionError, match="Guard failed"):
+        ep.module()(ones(4, 2), ones(7))
+    later = export(
+        module(flat),
+        (ones(5, 3), ones(15)),
+        dynamic_shapes=((A, A), (A,)),
+        prefer_deferred_runtime_asserts_over_guards=True,
+    )
+    with pytest.raises(RuntimeError, match="Runtime assertion failed for expression Eq"):
+        later.module()(ones(4, 2), ones(7))
+
+
+def test_what_is_suggested() -> None:
+    def first(x: Any, y: Any, z: Any) -> Any:
+        if x.shape[0] >= 5 and x.shape[0] <= 36 and y.shape[0] % 3 == 0:
+            return x + y[1:] + z[3:]
+        return x
+
+    dx, dy, dz = dims("dx", "dy", "dz")
+    given = {"x": (dx,), "y": (dy,), "z": (dz,)}
+    with pytest.raises(UserError) as caught:
+        export(module(first), (ones(11), ones(12), ones(14)), dynamic_shapes=given)
+    told = str(caught.value)
+    assert told == (
+        'Constraints violated (dx, dy, dz)! For more information, run with TORCH_LOGS="+dynamic".\n'
+        "  - The values of dy = L['y'].size()[0] must always be related to the values of dx = L['x'].size()[0] "
+        "by dy = dx + 1.\n"
+        "  - The values of dz = L['z'].size()[0] must always be related to the values of dx = L['x'].size()[0] "
+        "by dz = dx + 3.\n"
+        "  - Not all values of dx = L['x'].size()[0] in the specified range satisfy the generated guard "
+        "((1 + L['x'].size()[0]) % 3) == 0.\n"
+        "  - Not all values of dx = L['x'].size()[0] in the specified range satisfy the generated guard "
+        "5 <= L['x'].size()[0] and L['x'].size()[0] <= 36\n"
+        "Suggested fixes:\n  _dx = Dim('_dx', max=12)\n  dx = 3*_dx - 1\n  dy = 3*_dx\n  dz = 3*_dx + 2"
+    )
+    better = refine_dynamic_shapes_from_suggested_fixes(told, given)
+    assert better["z"][0].fn(2) == 8
+    assert better["x"][0].root.max == 12
+
+
+@pytest.mark.parametrize(
+    ("program", "inputs", "wanted"),
+    [
+        (lambda x: x[:6], (8,), "dx = Dim('dx', min=6)"),
+        (lambda x: x[2], (7,), "dx = Dim('dx', min=3)"),
+        (lambda x: x + torch.ones(4), (4,), "dx = 4"),
+        (lambda x: x.view(-1, 3), (15,), "_dx = Dim('_dx', min=1, max=oo)\n  dx = 3*_dx"),
+    ],
+)
+def test_bounds_that_are_asked(program: Any, inputs: tuple[int, ...], wanted: str) -> None:
+    with pytest.raises(UserError) as caught:
+        export(module(program), (ones(*inputs),), dynamic_shapes=((Dim("dx"),),))
+    assert str(caught.value).endswith(f"Suggested fixes:\n  {wanted}")
+
+
+def test_slices_that_end_where_data_say() -> None:
+    ep = export(module(lambda n, y: y[: n.item()] + 1), (torch.tensor(5), ones(10)))
+    for n in (3, -2, 100):
+        assert ep.module()(torch.tensor(n), ones(10)).shape == ones(10)[:n].shape
+
+
+def test_numbers_that_must_be_equal() -> None:
+    def filled(xs: Any) -> Any:
+        a, b = xs.tolist()
+        return torch.zeros(a).expand(b)
+
+    ep = export(module(filled), (torch.tensor([4, 4]),))
+    assert ep.module()(torch.tensor([5, 5])).shape == (5,)
+    with pytest.raises(RuntimeError, match=r"Eq\(u0, u1\)"):
+        ep.module()(torch.tensor([4, 5]))
+
+
+def test_static_bounds() -> None:
+    with pytest.raises(ValueError, match=r"range of \[6, 8\], conflicting with the inferred .*\[4, 4\]"):
+        export(module(lambda x: x + 1), (ones(4),), dynamic_shapes=((Dim.STATIC(min=6, max=8),),))
