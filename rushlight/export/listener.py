@@ -536,7 +536,8 @@ def _place_of_count(name: str, args: Any) -> int:
     if name == "index":
         return next(d for d, i in enumerate(_indices(args)) if i is not None)
     if name == "slice":
-        return int(args[1]) % args[0].dim()
+        dims: int = args[0].dim()
+        return int(args[1]) % dims
     if name == "repeat_interleave" and len(args) > 2 and isinstance(args[2], int):
         return args[2]
     return 0

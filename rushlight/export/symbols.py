@@ -428,7 +428,7 @@ class Sym:
             ast.Mult,
             ast.FloorDiv,
         )
-        found = _Products().visit(found)
+        found = ast.Expression(_Products().visit(found.body))
         for node in ast.walk(found):
             if not isinstance(node, allowed) or (
                 isinstance(node, ast.Constant) and type(node.value) is not int

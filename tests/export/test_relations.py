@@ -20,7 +20,7 @@ def module(program: Any) -> Any:
     class Module(torch.nn.Module):
         pass
 
-    Module.forward = staticmethod(program)  # type: ignore[method-assign, assignment]
+    Module.forward = staticmethod(program)
     return Module()
 
 

@@ -73,7 +73,7 @@ class Tape:
 
     def branch(self, t: Any) -> bool:
         """The same, as True or False."""
-        return self.to.branch(t)
+        return bool(self.to.branch(t))
 
     def call(self, function: Any, *args: Any) -> Any:
         """Python that compile() would call again at each replay."""
