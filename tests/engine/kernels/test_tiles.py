@@ -8,7 +8,7 @@ import pytest
 
 import rushlight as torch
 from rushlight._engine.kernels.emit import target
-from rushlight._engine.kernels.products import tiles
+from rushlight._engine.kernels.products import convolution as kernels, tiles
 from rushlight._engine.ops.nn import convolution
 from rushlight._engine.ops.nn.sliding_windows import out_size
 
@@ -153,3 +153,11 @@ def test_padded_channels_last_have_the_bits_of_rows(compiled):
         last = run(x.contiguous(memory_format=torch.channels_last), w)
     assert all(a.equal(b) for a, b in zip(rows[:2], last[:2], strict=True))
     torch.testing.assert_close(rows[2], last[2])
+
+
+def test_windows_that_fill_half_a_line_are_packed_instead_of_many_filters():
+    lanes = target.lanes("float32")
+    g, w = np.ones((lanes // 4, 256, 2, 2), np.float32), np.ones((256, 256, 3, 3), np.float32)
+    plan = kernels.planned("to_input", g, w, (2, 2), (1, 1), (1, 1), (1, 1), 1)
+    assert plan.turned
+    assert tiles.effort(64, lanes, 0, g.dtype) * 2 == tiles.effort(64, lanes + 1, 0, g.dtype)

@@ -48,7 +48,8 @@ def effort(rows: int, columns: int, packed: int, dtype: Any) -> float:
     """What a step of the inner dim takes, in instructions: the tiles of a product, and elements laid out."""
     lanes = target.lanes(dtype.name)
     high = height(lanes, dtype.itemsize)
-    return -(-rows // high) * -(-columns // (2 * lanes)) * 2 * high + packed * _PACK
+    wide = 1 if columns <= lanes else 2 * -(-columns // (2 * lanes))  # vectors of a row of tiles
+    return -(-rows // high) * high * wide + packed * _PACK
 
 
 def suits(*arrays: Array) -> bool:
