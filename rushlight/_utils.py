@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
 import rushlight as torch  # pickles of PyTorch, too, name constants by way of this module
 from rushlight import cat, dtype
+from rushlight._engine.names.alternatives import attribute
 from rushlight._engine.serialization.rebuild import (
     _rebuild_device_tensor_from_numpy as _rebuild_device_tensor_from_numpy,
     _rebuild_meta_tensor_no_storage as _rebuild_meta_tensor_no_storage,
@@ -25,6 +27,12 @@ from rushlight.nn.parameter import (
 )
 
 __all__: list[str] = []
+
+
+def __getattr__(name: str) -> Any:
+    if name == "_rebuild_nested_tensor":  # few programs have nested tensors
+        return import_module("rushlight.nested.strided_layout")._rebuild_nested_tensor
+    return attribute("rushlight._utils", name)
 
 
 def is_compiling() -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 import rushlight as torch
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.core.layout import contiguous_strides
+from rushlight._engine.lazy import package
 from rushlight._engine.tensors.geometry import strided
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nested.tensor import NestedTensor
@@ -210,7 +211,7 @@ class Strided(NestedTensor):
             self._nested_tensor_strides(),
             self._nested_tensor_storage_offsets(),
         )
-        return rebuilt, (self._values, *parts)
+        return _rebuild_nested_tensor, (self._values, *parts)
 
     # --- gradients ----------------------------------------------------------------------------------
 
@@ -260,10 +261,13 @@ def check_whole(x: Strided) -> None:
         raise RuntimeError("NestedTensor must be contiguous to get buffer.")
 
 
-def rebuilt(buffer: Tensor, sizes: Tensor, strides: Tensor, starts: Tensor) -> Strided:
+def _rebuild_nested_tensor(buffer: Tensor, sizes: Tensor, strides: Tensor, starts: Tensor) -> Strided:
     """A nested tensor over a buffer, of sizes (components, dims), strides alike and starts."""
     rows = [tuple(map(tuple, table.tolist())) for table in (sizes, strides)]
     return over(buffer, Places(rows[0], rows[1], tuple(starts.tolist())))
+
+
+_rebuild_nested_tensor.__module__ = f"{package()}._utils"
 
 
 def _nested_from_padded(

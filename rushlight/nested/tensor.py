@@ -18,6 +18,7 @@ import numpy as np
 
 import rushlight as torch
 from rushlight._engine.core.errors import wrap_dim
+from rushlight._engine.lazy import package
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.geometry import StorageLayout
 from rushlight._engine.tensors.tensor import Tensor
@@ -30,6 +31,7 @@ class NestedInt(int):
     """The size of the uneven dim, as a symbol: equal to itself alone; as an int, the largest component's."""
 
     name: str
+    uneven = True  # isinstance(size, torch.SymInt) holds
 
     def __new__(cls, largest: int) -> NestedInt:
         """A new symbol."""
@@ -294,7 +296,18 @@ class NestedTensor(Tensor):
         return self.like(self._values.detach().clone().requires_grad_(self.requires_grad))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return _rebuilt, (self._values, self.extent.offsets, self.ragged, self._layout)
+        parts = {
+            "values": self._values.detach(),
+            "offsets": self.extent.offsets,
+            "lengths": None,
+            "_ragged_idx": self.ragged,
+            "_metadata_cache": {},
+            "requires_grad": self.requires_grad,
+        }
+        return _rebuild_njt, (parts,)
+
+    def __setstate__(self, state: Any) -> None:
+        """PyTorch's files say once more, beside, what its nested tensor is made of."""
 
     # --- its place in the graph: that of its values -----------------------------------------------
 
@@ -397,8 +410,27 @@ class NestedTensor(Tensor):
         return self.like(self._values.detach())
 
 
-def _rebuilt(values: Tensor, offsets: Tensor, ragged: int, layout: Any) -> NestedTensor:
-    return make(values, Extent(offsets), ragged, layout)
+def _rebuild_njt(constructor_kwargs: dict[str, Any]) -> NestedTensor:
+    """A nested tensor of a file. Where components have lengths, what is between them is left out."""
+    values, offsets = constructor_kwargs["values"], constructor_kwargs["offsets"]
+    ragged, lengths = constructor_kwargs.get("_ragged_idx", 1), constructor_kwargs.get("lengths")
+    if lengths is not None:
+        places = zip(offsets.tolist(), lengths.tolist())
+        values = torch.cat([values.narrow(ragged - 1, *place) for place in places], ragged - 1)
+        offsets = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
+    if constructor_kwargs.get("requires_grad"):
+        values.requires_grad_()
+    return make(values, Extent(offsets), ragged)
+
+
+_rebuild_njt.__module__ = f"{package()}.nested._internal.nested_tensor"
+
+
+class _DimRange:
+    """What PyTorch's compiler notes of a dim: files of its nested tensors have it, and nothing here reads it."""
+
+    def __setstate__(self, state: Any) -> None:
+        self.dim, self.min, self.max = state.values() if isinstance(state, dict) else state
 
 
 # Ops of one nested tensor that are the same op of its values, whatever else they take, and no pointwise rows.

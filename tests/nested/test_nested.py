@@ -6,6 +6,7 @@ import copy
 import pickle
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,3 +55,9 @@ def test_what_is_not_written_says_so() -> None:
         torch.sort(a)
     with pytest.raises(RuntimeError, match=r"with torch\.jagged they differ in their first alone"):
         torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 5)], layout=torch.jagged)
+
+
+def test_the_uneven_size_is_a_symbol() -> None:
+    nested: Any = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(1, 3)], layout=torch.jagged)
+    assert isinstance(nested.size(1), torch.SymInt)
+    assert not isinstance(nested.size(2), torch.SymInt)

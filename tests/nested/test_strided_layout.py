@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import pickle
+import zipfile
 from collections.abc import Callable
 from typing import Any
 
@@ -101,3 +103,32 @@ def test_rows_of_a_tensor_are_views() -> None:
 def test_slices_of_sizes_keep_the_symbol() -> None:
     n: Any = torch.nested.nested_tensor([torch.ones(2, 4), torch.ones(3, 4)], layout=torch.jagged)
     assert n.view(*n.size()[:2], 2, 2).size(1) is n.size(1)
+
+
+@pytest.mark.parametrize("layout", [torch.strided, torch.jagged])
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_files_are_pytorchs(layout: Any, weights_only: bool) -> None:
+    parts = [torch.ones(2, 3), torch.full((1, 3), 2.0)]
+    nested: Any = torch.nested.nested_tensor(parts, layout=layout, requires_grad=True)
+    file = io.BytesIO()
+    torch.save(nested, file)
+    own = b"torch._utils\n_rebuild_nested_tensor"
+    jagged = b"torch.nested._internal.nested_tensor\n_rebuild_njt"
+    with zipfile.ZipFile(file) as packed:
+        written = next(packed.read(name) for name in packed.namelist() if name.endswith("data.pkl"))
+    assert (own if layout is torch.strided else jagged) in written
+    file.seek(0)
+    found: Any = torch.load(file, weights_only=weights_only)
+    assert found.layout is layout
+    assert found.requires_grad
+    for got, part in zip(found.unbind(), parts, strict=True):
+        assert torch.equal(got, part)
+
+
+def test_components_of_a_file_may_have_lengths() -> None:
+    import rushlight.nested.tensor as jagged
+
+    made = jagged._rebuild_njt(
+        {"values": torch.arange(6), "offsets": torch.tensor([0, 3, 6]), "lengths": torch.tensor([2, 1])}
+    )
+    assert [part.tolist() for part in made.unbind()] == [[0, 1], [3]]

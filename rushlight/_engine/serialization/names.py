@@ -21,6 +21,10 @@ _EXCEPTIONS = {
         "rushlight.nn.modules.loss",
         "LinearCrossEntropyOptions",
     ): "torch.nn.modules.linear_cross_entropy_options",
+    ("rushlight.nested.strided_layout", "_rebuild_nested_tensor"): "torch._utils",
+    ("rushlight.nested.tensor", "_rebuild_njt"): "torch.nested._internal.nested_tensor",
+    ("rushlight.nested.tensor", "NestedTensor"): "torch.nested._internal.nested_tensor",
+    ("rushlight.nested.tensor", "_DimRange"): "torch._dynamo.decorators",
     ("rushlight.nn.parameter", "_rebuild_parameter"): "torch._utils",
     ("rushlight.nn.parameter", "_rebuild_parameter_with_state"): "torch._utils",
 }

@@ -27,6 +27,7 @@ _REBUILD_NAMES = (
     "_rebuild_qtensor",
     "_rebuild_meta_tensor_no_storage",
     "_rebuild_sparse_tensor",
+    "_rebuild_nested_tensor",
     "_rebuild_device_tensor_from_numpy",
     "_rebuild_device_tensor_from_cpu_tensor",
 )
@@ -35,6 +36,8 @@ _TORCH = (
     *(("torch._utils", name) for name in _REBUILD_NAMES),
     ("torch._tensor", "_rebuild_from_type_v2"),
     ("torch.serialization", "_get_layout"),
+    *(("torch.nested._internal.nested_tensor", name) for name in ("NestedTensor", "_rebuild_njt")),
+    ("torch._dynamo.decorators", "_DimRange"),
     ("torch", "Tensor"),
     ("torch", "Size"),
     ("torch", "device"),
@@ -46,6 +49,8 @@ _TORCH = (
     ("torch", "per_channel_affine_float_qparams"),
     *(("torch", f"{d.legacy}Storage") for d in NAMED),
 )
+# Of these, classes whose objects PyTorch's files make, and give a state.
+OBJECTS = frozenset({"torch._dynamo.decorators._DimRange"})
 _DEFERRED = {f"{module}.{name}": (module, name) for module, name in _TORCH}
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight._engine.serialization.names import full_name, torch_module
-from rushlight._engine.serialization.safe_globals import BLOCKED_MODULES, added_by_name, allowed
+from rushlight._engine.serialization.safe_globals import BLOCKED_MODULES, OBJECTS, added_by_name, allowed
 
 Load = Callable[[Any], Any]
 
@@ -97,6 +97,8 @@ class WeightsUnpickler(_PythonUnpickler):  # type: ignore[misc]
                 "global if you trust this class/function."
             )
         self._callable_ids.add(id(found))
+        if full_name(module, name) in OBJECTS:
+            self._added[id(found)] = found
         return found
 
     def _call(self, function: Any, args: Any) -> None:

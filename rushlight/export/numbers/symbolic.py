@@ -344,7 +344,14 @@ for _name, _sign in _COMPARISONS.items():
     setattr(_Number, f"__{_name}__", _comparison(_name, _sign))
 
 
-class SymInt(_Number, int):
+class _Whole(type):
+    """SymInt's: the size of a nested tensor's uneven dim is an instance, too, though of no record."""
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return super().__instancecheck__(value) or getattr(type(value), "uneven", False)
+
+
+class SymInt(_Number, int, metaclass=_Whole):
     """A whole number that depends on a program's inputs."""
 
     __hash__ = int.__hash__
