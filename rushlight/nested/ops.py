@@ -13,10 +13,12 @@ from rushlight.nested.strided_layout import Strided
 from rushlight.nested.tensor import (
     OF_VALUES,
     REDUCTIONS,
+    Extent,
     NestedInt,
     NestedTensor,
     Rule,
     is_pointwise,
+    make,
     unbound,
 )
 
@@ -110,9 +112,11 @@ def _at_even_dim(place: str) -> Rule:
 
     def rule(func: Any, x: NestedTensor, *args: Any, **kwargs: Any) -> Any:
         row = ROWS.get(func.__name__)
-        names = [p.name for p in row.params][1:] if row is not None else []
+        params = row.params[1:] if row is not None else ()
+        usual = next((p.default for p in params if p.name == place), 0)
+        names = [p.name for p in params]
         given = {**dict(zip(names, args)), **{key: value for key, value in kwargs.items() if key != "input"}}
-        given[place] = _even(x, given.get(place, -1 if place != "start_dim" else 0), func.__name__)
+        given[place] = _even(x, given.get(place, usual), func.__name__)
         found = func(x._values, **given)
         if isinstance(found, (tuple, list)):
             return tuple(x.like(part) for part in found)
@@ -142,9 +146,55 @@ def _reduce(func: Any, input: NestedTensor, dim: Any = None, keepdim: bool = Fal
 
 def _over_ragged(func: Any, x: NestedTensor, dims: tuple[int, ...], keepdim: bool, options: Any) -> Any:
     if 0 in dims:  # over all components, too
-        return func(x._values, [d - 1 for d in dims if d], keepdim=keepdim, **options)
+        found = func(x._values, [d - 1 for d in dims if d], keepdim=keepdim, **options)
+        return found.unsqueeze(0) if keepdim else found
     parts = [func(part, [d - 1 for d in dims], keepdim=keepdim, **options) for part in x.unbind()]
     return torch.stack(parts)
+
+
+def _norm(
+    func: Any, input: NestedTensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, **options: Any
+) -> Any:
+    def of_order(values: Tensor, *dims: Any, **named: Any) -> Any:
+        return func(values, p, *dims, **named)
+
+    of_order.__name__ = func.__name__
+    return _reduce(of_order, input, dim, keepdim, **options)
+
+
+def _chunk(func: Any, input: NestedTensor, chunks: int, dim: int = 0) -> Any:
+    """Along dim 0, nested tensors of some of the components each."""
+    if wrap_dim(dim, input.dim()):
+        return _at_even_dim("dim")(func, input, chunks, dim=dim)
+    bounds, found = input.extent.bounds, []
+    for places in torch.arange(len(input)).chunk(chunks):
+        first, last = int(places[0]), int(places[-1]) + 1
+        values = input._values.narrow(input.ragged - 1, bounds[first], bounds[last] - bounds[first])
+        found.append(
+            make(values, Extent(input.extent.offsets[first : last + 1] - bounds[first]), input.ragged)
+        )
+    return tuple(found)
+
+
+def _flip(func: Any, input: NestedTensor, dims: Any) -> Any:
+    inner = [_even(input, dim, "flip") for dim in ((dims,) if isinstance(dims, int) else dims)]
+    return input.like(func(input._values, inner))
+
+
+def _expand(func: Any, input: NestedTensor, *size: Any) -> Any:
+    sizes = list(size[0] if len(size) == 1 and isinstance(size[0], (list, tuple)) else size)
+    same = len(sizes) == input.dim() and sizes[0] in (-1, len(input))
+    if not same or sizes[input.ragged] not in (-1, input.shape[input.ragged]):
+        raise RuntimeError(
+            f"expand(): cannot expand shape {tuple(input.shape)} -> {tuple(sizes)}: of a nested tensor, only "
+            "even dims of size 1 are expanded"
+        )
+    sizes[input.ragged] = -1
+    return input.like(func(input._values, sizes[1:]))
+
+
+def _expand_as(func: Any, input: NestedTensor, other: NestedTensor) -> Any:
+    return input.expand(*other.shape)
 
 
 def _softmax(func: Any, input: NestedTensor, dim: int, *args: Any, **kwargs: Any) -> Any:
@@ -308,13 +358,18 @@ def _copy(func: Any, input: NestedTensor, src: Any, non_blocking: bool = False) 
 
 _RULES: dict[str, Rule] = {
     **dict.fromkeys(_REDUCTIONS, _reduce),
+    "norm": _norm,
     **dict.fromkeys(("softmax", "log_softmax", "_softmax"), _softmax),
-    **dict.fromkeys(("chunk", "split", "narrow", "split_with_sizes", "cumsum", "flip"), _at_even_dim("dim")),
+    **dict.fromkeys(("split", "narrow", "split_with_sizes", "cumsum"), _at_even_dim("dim")),
     **dict.fromkeys(("linear", "layer_norm", "rms_norm", "glu"), _along_last),
     **dict.fromkeys(("matmul", "bmm", "__matmul__", "mm"), _matmul),
     **dict.fromkeys(("view", "_view", "reshape"), _view),
     **dict.fromkeys(("cat", "concat", "concatenate"), _cat),
     **dict.fromkeys(("transpose", "swapaxes", "swapdims"), _transpose),
+    "chunk": _chunk,
+    "flip": _flip,
+    "expand": _expand,
+    "expand_as": _expand_as,
     "permute": _permute,
     "flatten": _flatten,
     "unflatten": _unflatten,

@@ -296,7 +296,7 @@ class NestedTensor(Tensor):
         return self.like(self._values.detach().clone().requires_grad_(self.requires_grad))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        parts = {
+        parts: dict[str, Any] = {
             "values": self._values.detach(),
             "offsets": self.extent.offsets,
             "lengths": None,
@@ -427,7 +427,7 @@ _rebuild_njt.__module__ = f"{package()}.nested._internal.nested_tensor"
 
 
 class _DimRange:
-    """What PyTorch's compiler notes of a dim: files of its nested tensors have it, and nothing here reads it."""
+    """What PyTorch's compiler notes of a dim: files of its nested tensors have it, nothing here reads it."""
 
     def __setstate__(self, state: Any) -> None:
         self.dim, self.min, self.max = state.values() if isinstance(state, dict) else state

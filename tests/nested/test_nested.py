@@ -61,3 +61,50 @@ def test_the_uneven_size_is_a_symbol() -> None:
     nested: Any = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(1, 3)], layout=torch.jagged)
     assert isinstance(nested.size(1), torch.SymInt)
     assert not isinstance(nested.size(2), torch.SymInt)
+
+
+def _jagged() -> Any:
+    parts = [torch.arange(6.0).view(2, 3), torch.arange(3.0).view(1, 3), torch.ones(3, 3)]
+    return torch.nested.nested_tensor(parts, layout=torch.jagged)
+
+
+def _parts(nested: Any) -> list[Any]:
+    return [part.tolist() for part in nested.unbind()]
+
+
+def test_chunks_are_of_components_unless_a_dim_is_said() -> None:
+    nested = _jagged()
+    for first, last in (nested.chunk(2), nested.chunk(2, 0)):
+        assert _parts(first) + _parts(last) == _parts(nested)
+        assert (len(first), len(last)) == (2, 1)
+    assert [part.size(2) for part in nested.chunk(2, -1)] == [2, 1]
+    with pytest.raises(RuntimeError, match=r"split\(\): not supported for NestedTensor on dim=0"):
+        nested.split(2)
+
+
+def test_sums_over_all_components_keep_their_dim() -> None:
+    nested = _jagged()
+    assert nested.sum((0, 1), keepdim=True).shape == (1, 1, 3)
+    assert nested.sum((0, 1, 2), keepdim=True).shape == (1, 1, 1)
+    assert nested.sum((0, 1)).shape == (3,)
+
+
+def test_even_dims_are_flipped_expanded_and_normed() -> None:
+    nested = _jagged()
+    assert _parts(nested.flip(-1)) == [part.flip(-1).tolist() for part in nested.unbind()]
+    one = nested.sum(-1, keepdim=True)
+    wide = one.expand(3, one.size(1), 2)
+    assert _parts(wide) == [part.expand(-1, 2).tolist() for part in one.unbind()]
+    assert _parts(nested.norm(1, -1)) == [part.norm(1, -1).tolist() for part in nested.unbind()]
+    found = torch.nn.functional.normalize(nested, dim=-1)
+    for got, part in zip(found.unbind(), nested.unbind(), strict=True):
+        torch.testing.assert_close(got, torch.nn.functional.normalize(part, dim=-1))
+    with pytest.raises(RuntimeError, match="cannot expand shape"):
+        nested.expand(2, 5, 3)
+
+
+def test_nested_tensors_are_compared() -> None:
+    nested = _jagged()
+    torch.testing.assert_close(nested, nested * 1)
+    with pytest.raises(AssertionError, match="Tensor-likes are not close"):
+        torch.testing.assert_close(nested, nested + 1)
