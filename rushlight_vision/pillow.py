@@ -25,6 +25,13 @@ def is_image(value: Any) -> bool:
     return module is not None and isinstance(value, module.Image)
 
 
+def checked_image(value: Any) -> Any:
+    """A Pillow image as it is; TypeError for others."""
+    if not is_image(value):
+        raise TypeError(f"Unexpected type {type(value)}: expected a PIL image or a tensor (..., C, H, W)")
+    return value
+
+
 def image_of(array: Any, mode: str) -> Any:
     """The image of an (H, W) or (H, W, C) array, whose bytes are laid out as the mode says."""
     return pillow().frombytes(mode, (array.shape[1], array.shape[0]), np.ascontiguousarray(array).tobytes())

@@ -47,7 +47,8 @@ class ScriptFunction(Listings):
     def __init__(self, function: Function, original: Any = None) -> None:
         self._function = function
         self._entry = execute.entry(function, declaration(function))
-        self.__name__ = self.name = function.name
+        self.name = function.name
+        self.__name__, self.__qualname__ = "ScriptFunction", "torch.jit.ScriptFunction"
         self.__doc__, self.qualified_name = getattr(original, "__doc__", None), function.qualname
         self.__original_fn, self._torchdynamo_inline = original, original
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import rushlight as torch
+from rushlight import Tensor
 from rushlight_vision.transforms.colors import *  # noqa: F403
 from rushlight_vision.transforms.colors import _blend as _blend, _hsv, _rgb
 from rushlight_vision.transforms.conversion import *  # noqa: F403
@@ -15,41 +14,44 @@ from rushlight_vision.transforms.tones import weights
 from rushlight_vision.transforms.warping import *  # noqa: F403
 
 
-def _is_tensor_a_torch_image(x: Any) -> bool:
+def _is_tensor_a_torch_image(x: Tensor) -> bool:
     """Whether a tensor has the dims of an image."""
-    found: bool = x.ndim >= 2
-    return found
+    return x.ndim >= 2
 
 
-def _assert_image_tensor(img: Any) -> None:
+def _assert_image_tensor(img: Tensor) -> None:
     """TypeError for a tensor that is no image."""
     if not _is_tensor_a_torch_image(img):
         raise TypeError("Tensor is not a torch image.")
 
 
-def _assert_channels(img: Any, permitted: list[int]) -> None:
+def _assert_channels(img: Tensor, permitted: list[int]) -> None:
     """TypeError for an image of another number of channels."""
     count = 1 if img.ndim == 2 else img.shape[-3]
     if count not in permitted:
         raise TypeError(f"Input image tensor permitted channel values are {permitted}, but found {count}")
 
 
-def _rgb2hsv(img: Any) -> Any:
+def _rgb2hsv(img: Tensor) -> Tensor:
     """Hue, saturation and value (..., 3, H, W) of floats in [0, 1]."""
     return torch.stack(_hsv(img), -3)
 
 
-def _hsv2rgb(img: Any) -> Any:
+def _hsv2rgb(img: Tensor) -> Tensor:
     """Red, green and blue (..., 3, H, W) of hue, saturation and value."""
-    return _rgb(*img.unbind(-3))
+    h, s, v = img.unbind(-3)
+    return _rgb(h, s, v)
 
 
-def _get_gaussian_kernel1d(kernel_size: int, sigma: float, dtype: Any, device: Any) -> Any:
+def _get_gaussian_kernel1d(kernel_size: int, sigma: float, dtype: torch.dtype, device: torch.device) -> Tensor:
     """(kernel_size,) of weights."""
     return weights(kernel_size, sigma, dtype, device)
 
 
-def _get_gaussian_kernel2d(kernel_size: list[int], sigma: list[float], dtype: Any, device: Any) -> Any:
+def _get_gaussian_kernel2d(
+    kernel_size: list[int], sigma: list[float], dtype: torch.dtype, device: torch.device
+) -> Tensor:
     """(height, width) of weights, for sizes and widths (x, y)."""
-    across, down = (weights(n, s, dtype, device) for n, s in zip(kernel_size, sigma))
+    across = weights(kernel_size[0], sigma[0], dtype, device)
+    down = weights(kernel_size[1], sigma[1], dtype, device)
     return torch.mm(down[:, None], across[None, :])

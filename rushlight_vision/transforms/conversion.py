@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
 import numpy as np
 
 import rushlight as torch
-from rushlight_vision.pillow import image_of, is_image
+from rushlight import Tensor
+from rushlight_vision.pillow import checked_image, image_of, is_image
 
 
 class InterpolationMode(Enum):
@@ -35,7 +35,7 @@ PILLOWS = {
 }
 
 
-def mode_of(interpolation: Any) -> InterpolationMode:
+def mode_of(interpolation: InterpolationMode) -> InterpolationMode:
     """An InterpolationMode, also from Pillow's number for it."""
     if isinstance(interpolation, int):
         return InterpolationMode(list(PILLOWS)[interpolation])
@@ -47,21 +47,23 @@ def mode_of(interpolation: Any) -> InterpolationMode:
     return interpolation
 
 
-def get_dimensions(img: Any) -> list[int]:
+def get_dimensions(img: Tensor) -> list[int]:
     """[channels, height, width]; TypeError for what is neither image nor tensor."""
-    if is_image(img):
-        return [len(img.getbands()), img.height, img.width]
-    if not isinstance(img, torch.Tensor) or img.ndim < 2:
-        raise TypeError(f"Unexpected type {type(img)}: expected a PIL image or a tensor (..., C, H, W)")
-    return [1 if img.ndim == 2 else img.shape[-3], *img.shape[-2:]]
+    if not isinstance(img, Tensor):
+        image = checked_image(img)
+        return [len(image.getbands()), image.height, image.width]
+    if img.ndim < 2:
+        raise TypeError("Tensor is not a torch image.")
+    return [1 if img.ndim == 2 else img.shape[-3], img.shape[-2], img.shape[-1]]
 
 
-def get_image_size(img: Any) -> list[int]:
+def get_image_size(img: Tensor) -> list[int]:
     """[width, height]."""
-    return get_dimensions(img)[:0:-1]
+    _, height, width = get_dimensions(img)
+    return [width, height]
 
 
-def get_image_num_channels(img: Any) -> int:
+def get_image_num_channels(img: Tensor) -> int:
     """How many channels an image has."""
     return get_dimensions(img)[0]
 
@@ -116,20 +118,39 @@ def to_pil_image(pic: Any, mode: str | None = None) -> Any:
     return image_of(array, mode or modes[0])
 
 
-def most(dtype: Any) -> int:
+def floating(dtype: torch.dtype) -> bool:
+    """Whether numbers of a dtype have fractions."""
+    return dtype in [torch.float32, torch.float64, torch.float16, torch.bfloat16]
+
+
+def most(dtype: torch.dtype) -> int:
     """The value of white."""
-    return 1 if dtype.is_floating_point or dtype is torch.bool else torch.iinfo(dtype).max
+    if dtype == torch.uint8:
+        return 255
+    if dtype == torch.int8:
+        return 127
+    if dtype == torch.int16:
+        return 32767
+    if dtype == torch.uint16:
+        return 65535
+    if dtype == torch.int32:
+        return 2147483647
+    if dtype == torch.int64:
+        return 9223372036854775807
+    return 1
 
 
-def convert_image_dtype(image: Any, dtype: Any = torch.float32) -> Any:
+def convert_image_dtype(image: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
     """The image in another dtype, with its values scaled to that dtype's range."""
+    if not isinstance(image, Tensor):
+        raise TypeError("Input img should be Tensor Image")
     new, old = most(dtype), most(image.dtype)
-    if image.dtype is dtype:
+    if image.dtype == dtype:
         return image
-    if dtype.is_floating_point:
+    if floating(dtype):
         return image.to(dtype) if image.is_floating_point() else image.to(dtype) / old
     if image.is_floating_point():
-        if dtype is torch.int64 or (dtype is torch.int32 and image.dtype is torch.float32):
+        if dtype == torch.int64 or (dtype == torch.int32 and image.dtype == torch.float32):
             raise RuntimeError(f"The cast from {image.dtype} to {dtype} cannot be performed safely.")
         return image.mul(new + 1.0 - 1e-3).to(dtype)
     if old > new:
@@ -137,9 +158,9 @@ def convert_image_dtype(image: Any, dtype: Any = torch.float32) -> Any:
     return image.to(dtype) * ((new + 1) // (old + 1))
 
 
-def normalize(tensor: Any, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> Any:
+def normalize(tensor: Tensor, mean: list[float], std: list[float], inplace: bool = False) -> Tensor:
     """(tensor - mean) / std by channels of a float (..., C, H, W)."""
-    if not isinstance(tensor, torch.Tensor):
+    if not isinstance(tensor, Tensor):
         raise TypeError(f"img should be Tensor Image. Got {type(tensor)}")
     if not tensor.is_floating_point():
         raise TypeError(f"Input tensor should be a float tensor. Got {tensor.dtype}.")
@@ -148,9 +169,8 @@ def normalize(tensor: Any, mean: Sequence[float], std: Sequence[float], inplace:
             "Expected tensor to be a tensor image of size (..., C, H, W). Got tensor.size() = "
             f"{tensor.size()}"
         )
-    means, spreads = (
-        torch.as_tensor(v, dtype=tensor.dtype, device=tensor.device).view(-1, 1, 1) for v in (mean, std)
-    )
+    means = torch.as_tensor(mean, dtype=tensor.dtype, device=tensor.device).view(-1, 1, 1)
+    spreads = torch.as_tensor(std, dtype=tensor.dtype, device=tensor.device).view(-1, 1, 1)
     if (spreads == 0).any():
         raise ValueError(
             f"std evaluated to zero after conversion to {tensor.dtype}, leading to division by zero."

@@ -162,7 +162,7 @@ class Indexing(Expressions):
     def gather(self, value: Value, gathered: dict[int, Value], node: Any) -> Value:
         """value[..., index, ...] with tensors at some dims."""
         if min(gathered) < 0:
-            raise self.error(node, "indices of tensors behind ... are not supported; write the dims out")
+            raise self.error(node, "Ellipses followed by tensor indexing is currently not supported")
         none, t = self.constant(node, None), optional(TENSOR)
         indices = [gathered.get(i, none) for i in range(max(gathered) + 1)]
         listed = self.emit(node, "prim::ListConstruct", indices, list_of(t)).output

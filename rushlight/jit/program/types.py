@@ -167,10 +167,10 @@ def subtype(a: Type, b: Type) -> bool:
         return True
     if b.kind == "Optional":
         return a == NONE or subtype(a.args[0] if a.kind == "Optional" else a, b.args[0])
+    if a.kind == "Union":
+        return all(subtype(part, b) for part in a.args)
     if b.kind == "Union":
-        return all(
-            any(subtype(part, one) for one in b.args) for part in (a.args if a.kind == "Union" else (a,))
-        )
+        return any(subtype(a, one) for one in b.args)
     if b == NUMBER:
         return a in (INT, FLOAT, COMPLEX)
     if a.kind == b.kind and b.kind in ("Future", "Await"):
