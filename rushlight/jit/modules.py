@@ -491,9 +491,11 @@ def wrap(module: Module, owner: ClassType) -> Any:
 
 
 def _taken_over(value: Any, t: Type) -> Any:
-    """An attribute's value as a scripted module has it: lists and dicts are its own."""
+    """An attribute's value as a scripted module has it: lists and dicts are its own, dtypes are numbers."""
     if isinstance(value, (ScriptList, ScriptDict)) or value is None:
         return value
+    if t.kind in ("int", "float"):
+        return handed(value, t)
     if t.kind == "Optional":
         return _taken_over(value, t.args[0])
     if t.kind == "List" and t.args:

@@ -43,7 +43,9 @@ def _hsv2rgb(img: Tensor) -> Tensor:
     return _rgb(h, s, v)
 
 
-def _get_gaussian_kernel1d(kernel_size: int, sigma: float, dtype: torch.dtype, device: torch.device) -> Tensor:
+def _get_gaussian_kernel1d(
+    kernel_size: int, sigma: float, dtype: torch.dtype, device: torch.device
+) -> Tensor:
     """(kernel_size,) of weights."""
     return weights(kernel_size, sigma, dtype, device)
 

@@ -5,28 +5,63 @@ An operation is a name, a strength, perhaps with a sign; a policy draws which, i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
 import rushlight as torch
-from rushlight_vision.pillow import is_image
-from rushlight_vision.transforms import functional as F, policies
+from rushlight import Tensor
+from rushlight_vision.transforms import functional as F
 from rushlight_vision.transforms.base import Transform
 from rushlight_vision.transforms.conversion import InterpolationMode, get_dimensions, mode_of
 
 __all__ = ["AugMix", "AutoAugment", "AutoAugmentPolicy", "RandAugment", "TrivialAugmentWide"]
 
 
-_OPERATIONS = policies.operations(F)
+def _moved(img: Tensor, op_name: str, by: float, how: InterpolationMode, fill: list[float] | None) -> Tensor:
+    if op_name == "ShearX":
+        return F.affine(img, 0.0, [0, 0], 1.0, [math.degrees(math.atan(by)), 0.0], how, fill, [0, 0])
+    if op_name == "ShearY":
+        return F.affine(img, 0.0, [0, 0], 1.0, [0.0, math.degrees(math.atan(by))], how, fill, [0, 0])
+    if op_name == "TranslateX":
+        return F.affine(img, 0.0, [int(by), 0], 1.0, [0.0, 0.0], how, fill)
+    if op_name == "TranslateY":
+        return F.affine(img, 0.0, [0, int(by)], 1.0, [0.0, 0.0], how, fill)
+    return F.rotate(img, by, how, fill=fill)
 
 
-def _apply_op(img: Any, op_name: str, magnitude: float, interpolation: Any, fill: Any) -> Any:
-    """The image after one operation; ValueError for an unknown one."""
-    if op_name not in _OPERATIONS:
+def _recoloured(img: Tensor, op_name: str, factor: float) -> Tensor:
+    if op_name == "Brightness":
+        return F.adjust_brightness(img, factor)
+    if op_name == "Color":
+        return F.adjust_saturation(img, factor)
+    if op_name == "Contrast":
+        return F.adjust_contrast(img, factor)
+    return F.adjust_sharpness(img, factor)
+
+
+def _apply_op(
+    img: Tensor, op_name: str, magnitude: float, interpolation: InterpolationMode, fill: list[float] | None
+) -> Tensor:
+    """The image after one operation; ValueError for an unknown one. Solarize's magnitude is the threshold."""
+    if op_name in ["ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate"]:
+        return _moved(img, op_name, magnitude, interpolation, fill)
+    if op_name in ["Brightness", "Color", "Contrast", "Sharpness"]:
+        return _recoloured(img, op_name, 1.0 + magnitude)
+    if op_name == "Posterize":
+        return F.posterize(img, int(magnitude))
+    if op_name == "Solarize":
+        return F.solarize(img, magnitude)
+    if op_name == "AutoContrast":
+        return F.autocontrast(img)
+    if op_name == "Equalize":
+        return F.equalize(img)
+    if op_name == "Invert":
+        return F.invert(img)
+    if op_name != "Identity":
         raise ValueError(f"The provided operator {op_name} is not recognized.")
-    return _OPERATIONS[op_name](img, magnitude, {"interpolation": interpolation, "fill": fill})
+    return img
 
 
 class AutoAugmentPolicy(Enum):
@@ -50,45 +85,78 @@ def learned(policy: AutoAugmentPolicy) -> list[Any]:
     return found
 
 
+_GEOMETRY = ["ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate"]
+_COLOURS = ["Brightness", "Color", "Contrast", "Sharpness"]
+_TONES = ["Posterize", "Solarize", "AutoContrast", "Equalize"]
+
+
 class _Policy(Transform):
-    """Operations by name, each with strengths from weak to strong (None: it has no strength)."""
+    """Operations by name, each with strengths from weak to strong (no dims: it has no strength)."""
 
     spelled = True
 
-    def __init__(self, interpolation: Any, fill: Any) -> None:
+    def __init__(self, interpolation: Any, fill: Any, operations: list[str]) -> None:
         super().__init__()
         self.interpolation = mode_of(interpolation)
         self.fill = fill
+        self._operations = operations
 
     def _strengths(
-        self, space: policies.Space, bins: int, image_size: tuple[int, int] = (0, 0)
-    ) -> dict[str, tuple[torch.Tensor, bool]]:
-        """Of each operation its strengths, and whether they may be negative; what has none has no dims."""
-        found = {}
-        for name, (magnitudes, signed) in space.items():
-            values = magnitudes(bins, *image_size)
-            found[name] = (torch.tensor(0.0) if values is None else values, signed)
-        return {**found, "Solarize": (torch.linspace(255.0, 0.0, bins), False)}
+        self,
+        bins: int,
+        shear: float,
+        across: float,
+        down: float,
+        degrees: float,
+        colours: float,
+        bits: Tensor,
+    ) -> dict[str, tuple[Tensor, bool]]:
+        """Of each operation its strengths, and whether they may be negative, by the greatest of each kind."""
+        found: dict[str, tuple[Tensor, bool]] = {}
+        for name in self._operations:
+            if name in ["ShearX", "ShearY"]:
+                found[name] = (torch.linspace(0.0, shear, bins), True)
+            elif name == "TranslateX":
+                found[name] = (torch.linspace(0.0, across, bins), True)
+            elif name == "TranslateY":
+                found[name] = (torch.linspace(0.0, down, bins), True)
+            elif name == "Rotate":
+                found[name] = (torch.linspace(0.0, degrees, bins), True)
+            elif name in ["Brightness", "Color", "Contrast", "Sharpness"]:
+                found[name] = (torch.linspace(0.0, colours, bins), True)
+            elif name == "Posterize":
+                found[name] = (bits, False)
+            elif name == "Solarize":
+                found[name] = (torch.linspace(255.0, 0.0, bins), False)
+            else:
+                found[name] = (torch.tensor(0.0), False)
+        return found
 
-    def _how(self, img: Any) -> dict[str, Any]:
+    def _fill_for(self, img: Tensor) -> list[float] | None:
+        """The fill as functions of tensors take it, or Pillow."""
         fill = self.fill
-        if isinstance(img, torch.Tensor) and fill is not None:
-            number = isinstance(fill, (int, float))
-            fill = [float(fill)] * get_dimensions(img)[0] if number else [float(f) for f in fill]
-        return {"interpolation": self.interpolation, "fill": fill}
+        if fill is None or not isinstance(img, Tensor):
+            return fill
+        if isinstance(fill, (int, float)):
+            return [float(fill)] * get_dimensions(img)[0]
+        return [float(f) for f in fill]
 
-    def _one(self, img: Any, table: dict[str, Any], place: Callable[[Any], Any], how: dict[str, Any]) -> Any:
-        """An operation of the table that is drawn, of the strength at place(strengths)."""
-        name = list(table)[int(torch.randint(len(table), (1,)).item())]
+    def _place(self, strengths: Tensor) -> int:
+        raise NotImplementedError("this policy does not say which strength an operation has")
+
+    def _one(self, img: Tensor, table: dict[str, tuple[Tensor, bool]], fill: list[float] | None) -> Tensor:
+        """An operation of the table that is drawn, of the strength at the place that the policy says."""
+        name = list(table.keys())[int(torch.randint(len(table), (1,)).item())]
         strengths, signed = table[name]
-        strength = float(strengths[place(strengths)].item()) if strengths.ndim > 0 else 0.0
+        strength = float(strengths[self._place(strengths)].item()) if strengths.ndim > 0 else 0.0
         if signed and torch.randint(2, (1,)):
             strength *= -1.0
-        return _apply_op(img, name, strength, **how)
+        return _apply_op(img, name, strength, self.interpolation, fill)
 
-    def forward(self, img: Any) -> Any:
-        """The image transformed."""
-        raise NotImplementedError
+
+def _fewer_bits(kept: int, fewer: int, bins: int) -> Tensor:
+    """The numbers of bits from `kept` down by `fewer`."""
+    return (kept - torch.arange(bins) / ((bins - 1) / fewer)).round().int()
 
 
 class AutoAugment(_Policy):
@@ -102,33 +170,40 @@ class AutoAugment(_Policy):
         interpolation: Any = InterpolationMode.NEAREST,
         fill: Any = None,
     ) -> None:
-        super().__init__(interpolation, fill)
+        super().__init__(interpolation, fill, [*_GEOMETRY, *_COLOURS, *_TONES, "Invert"])
         self.policy = policy
         self.policies = self._get_policies(policy)
 
     def _get_policies(self, policy: AutoAugmentPolicy) -> list[Any]:
         return learned(policy)
 
-    def _augmentation_space(self, num_bins: int, image_size: tuple[int, int]) -> dict[str, Any]:
+    def _augmentation_space(
+        self, num_bins: int, image_size: tuple[int, int]
+    ) -> dict[str, tuple[Tensor, bool]]:
         """Of each operation (its strengths, whether they may be negative); image_size: (height, width)."""
-        return self._strengths(policies.AUTO, num_bins, image_size)
+        height, width = image_size
+        shift = 150.0 / 331.0
+        bits = _fewer_bits(8, 4, num_bins)
+        return self._strengths(num_bins, 0.3, shift * width, shift * height, 30.0, 0.9, bits)
 
     @staticmethod
-    def get_params(transform_num: int) -> tuple[int, Any, Any]:
+    def get_params(transform_num: int) -> tuple[int, Tensor, Tensor]:
         """What is drawn: which pair, two probabilities, two signs."""
         return int(torch.randint(transform_num, (1,)).item()), torch.rand((2,)), torch.randint(2, (2,))
 
-    def forward(self, img: Any) -> Any:
+    def forward(self, img: Tensor) -> Tensor:
         """The image transformed."""
-        how, (_, height, width) = self._how(img), get_dimensions(img)
+        fill = self._fill_for(img)
+        _, height, width = get_dimensions(img)
         which, chances, signs = self.get_params(len(self.policies))
         table = self._augmentation_space(10, (height, width))
         for i, (name, p, place) in enumerate(self.policies[which]):
             if chances[i] <= p:
                 strengths, signed = table[name]
-                strength = 0.0 if place is None else float(strengths[place].item())
-                negative = signed and signs[i] == 0
-                img = _apply_op(img, name, -strength if negative else strength, **how)
+                strength = float(strengths[place].item()) if place is not None else 0.0
+                if signed and signs[i] == 0:
+                    strength *= -1.0
+                img = _apply_op(img, name, strength, self.interpolation, fill)
         return img
 
 
@@ -143,21 +218,30 @@ class RandAugment(_Policy):
         interpolation: Any = InterpolationMode.NEAREST,
         fill: Any = None,
     ) -> None:
-        super().__init__(interpolation, fill)
+        super().__init__(interpolation, fill, ["Identity", *_GEOMETRY, *_COLOURS, *_TONES])
         self.num_ops = num_ops
         self.magnitude = magnitude
         self.num_magnitude_bins = num_magnitude_bins
 
-    def _augmentation_space(self, num_bins: int, image_size: tuple[int, int]) -> dict[str, Any]:
+    def _augmentation_space(
+        self, num_bins: int, image_size: tuple[int, int]
+    ) -> dict[str, tuple[Tensor, bool]]:
         """Of each operation (its strengths, whether they may be negative); image_size: (height, width)."""
-        return self._strengths(policies.RANDOM, num_bins, image_size)
+        height, width = image_size
+        shift = 150.0 / 331.0
+        bits = _fewer_bits(8, 4, num_bins)
+        return self._strengths(num_bins, 0.3, shift * width, shift * height, 30.0, 0.9, bits)
 
-    def forward(self, img: Any) -> Any:
+    def _place(self, strengths: Tensor) -> int:
+        return self.magnitude
+
+    def forward(self, img: Tensor) -> Tensor:
         """The image transformed."""
-        how, (_, height, width) = self._how(img), get_dimensions(img)
+        fill = self._fill_for(img)
+        _, height, width = get_dimensions(img)
         table = self._augmentation_space(self.num_magnitude_bins, (height, width))
         for _ in range(self.num_ops):
-            img = self._one(img, table, lambda _: self.magnitude, how)
+            img = self._one(img, table, fill)
         return img
 
 
@@ -170,17 +254,19 @@ class TrivialAugmentWide(_Policy):
         interpolation: Any = InterpolationMode.NEAREST,
         fill: Any = None,
     ) -> None:
-        super().__init__(interpolation, fill)
+        super().__init__(interpolation, fill, ["Identity", *_GEOMETRY, *_COLOURS, *_TONES])
         self.num_magnitude_bins = num_magnitude_bins
 
-    def _augmentation_space(self, num_bins: int) -> dict[str, Any]:
+    def _augmentation_space(self, num_bins: int) -> dict[str, tuple[Tensor, bool]]:
         """Of each operation (its strengths, whether they may be negative)."""
-        return self._strengths(policies.WIDE, num_bins)
+        return self._strengths(num_bins, 0.99, 32.0, 32.0, 135.0, 0.99, _fewer_bits(8, 6, num_bins))
 
-    def forward(self, img: Any) -> Any:
+    def _place(self, strengths: Tensor) -> int:
+        return int(torch.randint(len(strengths), (1,), dtype=torch.long).item())
+
+    def forward(self, img: Tensor) -> Tensor:
         """The image transformed."""
-        table = self._augmentation_space(self.num_magnitude_bins)
-        return self._one(img, table, lambda s: torch.randint(len(s), (1,), dtype=torch.long), self._how(img))
+        return self._one(img, self._augmentation_space(self.num_magnitude_bins), self._fill_for(img))
 
 
 class AugMix(_Policy):
@@ -196,7 +282,8 @@ class AugMix(_Policy):
         interpolation: Any = InterpolationMode.BILINEAR,
         fill: Any = None,
     ) -> None:
-        super().__init__(interpolation, fill)
+        # Without all_ops, none of those that its test set has.
+        super().__init__(interpolation, fill, [*_GEOMETRY, *_TONES, *(_COLOURS if all_ops else [])])
         if not 1 <= severity <= 10:
             raise ValueError(f"The severity must be between [1, 10]. Got {severity} instead.")
         self.severity = severity
@@ -205,32 +292,41 @@ class AugMix(_Policy):
         self.alpha = alpha
         self.all_ops = all_ops
 
-    def _augmentation_space(self, num_bins: int, image_size: tuple[int, int]) -> dict[str, Any]:
+    def _augmentation_space(
+        self, num_bins: int, image_size: tuple[int, int]
+    ) -> dict[str, tuple[Tensor, bool]]:
         """Of each operation (its strengths, whether they may be negative); image_size: (height, width)."""
-        space = policies.MIXED if self.all_ops else policies.PARTLY_MIXED
-        return self._strengths(space, num_bins, image_size)
+        height, width = image_size
+        bits = _fewer_bits(4, 4, num_bins)
+        return self._strengths(num_bins, 0.3, width / 3.0, height / 3.0, 30.0, 0.9, bits)
 
-    def forward(self, orig_img: Any) -> Any:
+    def _place(self, strengths: Tensor) -> int:
+        return int(torch.randint(self.severity, (1,)).item())
+
+    def _sample_dirichlet(self, params: Tensor) -> Tensor:
+        return torch._sample_dirichlet(params)
+
+    def forward(self, orig_img: Tensor) -> Tensor:
         """The image transformed."""
-        how, (_, height, width) = self._how(orig_img), get_dimensions(orig_img)
-        img = F.pil_to_tensor(orig_img) if is_image(orig_img) else orig_img
+        fill = self._fill_for(orig_img)
+        _, height, width = get_dimensions(orig_img)
+        img = orig_img if isinstance(orig_img, Tensor) else F.pil_to_tensor(orig_img)
         table = self._augmentation_space(10, (height, width))
         batch = img.view([1] * max(4 - img.ndim, 0) + list(img.shape))
         sizes = [batch.size(0)] + [1] * (batch.ndim - 1)
-        shares = torch._sample_dirichlet(
-            torch.tensor([self.alpha] * 2, device=batch.device).expand(sizes[0], -1)
-        )
+        both = torch.tensor([self.alpha, self.alpha], device=batch.device)
+        shares = self._sample_dirichlet(both.expand(sizes[0], -1))
         each = torch.tensor([self.alpha] * self.mixture_width, device=batch.device)
-        weights = torch._sample_dirichlet(each.expand(sizes[0], -1))
-        weights = weights * shares[:, 1].view([sizes[0], -1])
-        mix = shares[:, 0].view(sizes) * batch
+        weights = self._sample_dirichlet(each.expand(sizes[0], -1))
+        weights = weights * shares[:, 1].reshape([sizes[0], -1])
+        mix = shares[:, 0].reshape(sizes) * batch
         for i in range(self.mixture_width):
             changed = batch
             depth = self.chain_depth
             if depth <= 0:
                 depth = int(torch.randint(low=1, high=4, size=(1,)).item())
             for _ in range(depth):
-                changed = self._one(changed, table, lambda _: torch.randint(self.severity, (1,)), how)
-            mix.add_(weights[:, i].view(sizes) * changed)
+                changed = self._one(changed, table, fill)
+            mix.add_(weights[:, i].reshape(sizes) * changed)
         mix = mix.view(img.shape).to(dtype=img.dtype)
-        return F.to_pil_image(mix) if is_image(orig_img) else mix
+        return mix if isinstance(orig_img, Tensor) else F.to_pil_image(mix)

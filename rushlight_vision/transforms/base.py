@@ -5,37 +5,26 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-import rushlight as torch
 import rushlight.nn as nn
-from rushlight_vision.transforms.conversion import InterpolationMode
+from rushlight import Tensor
+from rushlight_vision.transforms.conversion import InterpolationMode, get_dimensions
+from rushlight_vision.transforms.draws import happens
 
 
 class Plain:
     """A transform that is no module, as in torchvision: a container of transforms, and what converts.
 
-    A subclass has `_apply(img, *drawn)`, and `_draw(img)` where something is drawn. Its options are the
-    arguments of its __init__, under their names.
+    Its options are the arguments of its __init__, under their names.
     """
 
-    of_images = False  # whether transforms.v2 makes of it a transform of samples, which draws once
-    geometric = False  # whether masks follow, there
     shown: tuple[str, ...] = ()  # the options that the repr shows; all, where it is empty
     hidden: dict[str, Any] = {"center": None, "mode": None}  # options that it leaves out at these values
     joint = ", "  # what torchvision's repr has between options
     spelled = False  # whether that repr says InterpolationMode.NEAREST for nearest
 
-    def _draw(self, img: Any) -> tuple[Any, ...] | None:
-        """What is drawn for one image; None leaves it as it is."""
-        return ()
-
-    def _apply(self, img: Any, *drawn: Any) -> Any:
-        """The image transformed by what was drawn."""
-        raise NotImplementedError(f"{type(self).__name__} does not say what it does with an image")
-
     def forward(self, img: Any) -> Any:
         """The image transformed."""
-        drawn = self._draw(img)
-        return img if drawn is None else self._apply(img, *drawn)
+        raise NotImplementedError(f"{type(self).__name__} does not say what it does with an image")
 
     def __call__(self, *sample: Any) -> Any:
         """`forward`."""
@@ -58,26 +47,32 @@ class Transform(Plain, nn.Module):
     __call__ = nn.Module.__call__
 
 
-class _Image(Transform):
-    """A transform of one image, of which transforms.v2 makes one of samples."""
-
-    of_images = True
-
-
-class _Sometimes(_Image):
-    """Transforms an image with probability p."""
+class _Sometimes(Transform):
+    """Transforms an image with probability p; a subclass has `_changed(img)`."""
 
     def __init__(self, p: float = 0.5) -> None:
         super().__init__()
         self.p = p
 
-    def _draw(self, img: Any) -> tuple[Any, ...] | None:
-        return () if torch.rand(1) < self.p else None
+    def _changed(self, img: Tensor) -> Tensor:
+        raise NotImplementedError("this transform does not say what it does with an image")
+
+    def forward(self, img: Tensor) -> Tensor:
+        """The image transformed, or as it is."""
+        return self._changed(img) if happens(self.p) else img
 
 
-def interpolation_for(img: Any, interpolation: Any) -> Any:
-    """How an image is read between pixels: a mask's classes are not mixed."""
-    return InterpolationMode.NEAREST if type(img).__name__ == "Mask" else interpolation
+class _Filled(Transform):
+    """A transform that has a `fill` for what is beyond the image."""
+
+    fill: Any
+
+    def _fill_for(self, img: Tensor) -> list[float]:
+        """The fill as functions of tensors take it."""
+        fill = self.fill
+        if isinstance(fill, (int, float)):
+            return [float(fill)] * get_dimensions(img)[0]
+        return [float(f) for f in fill]
 
 
 def _options(cls: Any) -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import rushlight as torch
+from rushlight import Tensor
 from rushlight_vision.transforms import functional as F
 from rushlight_vision.transforms.conversion import get_dimensions
 from rushlight_vision.transforms.geometry import pair
@@ -81,82 +82,120 @@ def uniform(low: float, high: float) -> float:
     return float(torch.empty(1).uniform_(float(low), float(high)).item())
 
 
+def happens(p: float) -> bool:
+    """Whether what has probability p is to be done."""
+    return bool(torch.rand(1) < p)
+
+
 def place(h: int, w: int, th: int, tw: int) -> tuple[int, int, int, int]:
     """(top, left, height, width) of a window anywhere in an image."""
-    top, left = (int(torch.randint(0, most + 1, size=(1,)).item()) for most in (h - th, w - tw))
+    top = int(torch.randint(0, h - th + 1, size=(1,)).item())
+    left = int(torch.randint(0, w - tw + 1, size=(1,)).item())
     return top, left, th, tw
 
 
-def sized(area: int, scale: Sequence[float], ratio: Sequence[float]) -> tuple[int, int]:
+def sized(area: int, scale: list[float], ratio: list[float]) -> tuple[int, int]:
     """Two sides by a share of the area and their ratio (first to second)."""
-    part = area * uniform(*scale)
-    aspect = torch.exp(torch.empty(1).uniform_(*torch.log(torch.tensor(ratio)).tolist())).item()
-    return round(math.sqrt(part * aspect)), round(math.sqrt(part / aspect))
+    part = area * uniform(scale[0], scale[1])
+    bounds = torch.log(torch.tensor(ratio))
+    aspect = float(torch.exp(torch.empty(1).uniform_(float(bounds[0]), float(bounds[1]))).item())
+    return int(round(math.sqrt(part * aspect))), int(round(math.sqrt(part / aspect)))
 
 
-def displacement(alpha: Any, sigma: Any, size: Any, blur: Any = F.gaussian_blur) -> Any:
+def displacement(alpha: list[float], sigma: list[float], size: list[int]) -> Tensor:
     """(1, H, W, 2): smooth noise, in halves of the sides."""
-    parts = []
-    for strength, width, side in zip(alpha, sigma, size[::-1]):
-        noise = torch.rand([1, 1, *size]) * 2 - 1
-        if width > 0.0:
-            reach = int(8 * width + 1)
-            noise = blur(noise, [reach + (reach % 2 == 0)] * 2, sigma)
-        parts.append(noise * strength / side)
+    parts: list[Tensor] = []
+    for i in range(2):
+        noise = torch.rand([1, 1, size[0], size[1]]) * 2 - 1
+        if sigma[i] > 0.0:
+            reach = int(8 * sigma[i] + 1)
+            reach = reach + 1 if reach % 2 == 0 else reach
+            noise = F.gaussian_blur(noise, [reach, reach], sigma)
+        parts.append(noise * alpha[i] / size[1 - i])
     return torch.concat(parts, 1).permute([0, 2, 3, 1])
 
 
-def window(img: Any, scale: Any, ratio: Any) -> tuple[int, int, int, int]:
+def window(img: Tensor, scale: list[float], ratio: list[float]) -> tuple[int, int, int, int]:
     """(top, left, height, width); after ten failures the largest window in the middle that fits."""
     _, h, w = get_dimensions(img)
     return window_of(h, w, scale, ratio)
 
 
-def window_of(h: int, w: int, scale: Any, ratio: Any) -> tuple[int, int, int, int]:
+def window_of(h: int, w: int, scale: list[float], ratio: list[float]) -> tuple[int, int, int, int]:
     """`window` for an image of a size."""
     for _ in range(10):
         wide, tall = sized(h * w, scale, ratio)
         if 0 < wide <= w and 0 < tall <= h:
             return place(h, w, tall, wide)
-    tall = round(w / min(ratio)) if w / h < min(ratio) else h
-    wide = round(h * max(ratio)) if w / h > max(ratio) else w
+    least, most = min(ratio), max(ratio)
+    tall = int(round(w / least)) if w / h < least else h
+    wide = int(round(h * most)) if w / h > most else w
     return (h - tall) // 2, (w - wide) // 2, tall, wide
 
 
-def motion(degrees: Any, translate: Any, scale_ranges: Any, shears: Any, img_size: Any) -> tuple[Any, ...]:
+def motion(
+    degrees: list[float],
+    translate: list[float] | None,
+    scale_ranges: list[float] | None,
+    shears: list[float] | None,
+    img_size: list[int],
+) -> tuple[float, tuple[int, int], float, tuple[float, float]]:
     """(angle, shifts in pixels, scale, shears) for an image of (width, height)."""
-    angle = uniform(*degrees)
-    shift = tuple(round(uniform(-t * n, t * n)) for t, n in zip(translate or (), img_size))
-    scale = 1.0 if scale_ranges is None else uniform(*scale_ranges)
-    shear = [uniform(*shears[k : k + 2]) for k in range(0, len(shears or ()), 2)]
-    return angle, shift or (0, 0), scale, (*shear, 0.0, 0.0)[:2]
+    angle = uniform(degrees[0], degrees[1])
+    across, down = 0, 0
+    if translate is not None:
+        reach = translate[0] * img_size[0], translate[1] * img_size[1]
+        across = int(round(uniform(-reach[0], reach[0])))
+        down = int(round(uniform(-reach[1], reach[1])))
+    scale = 1.0
+    if scale_ranges is not None:
+        scale = uniform(scale_ranges[0], scale_ranges[1])
+    first, second = 0.0, 0.0
+    if shears is not None:
+        first = uniform(shears[0], shears[1])
+        if len(shears) == 4:
+            second = uniform(shears[2], shears[3])
+    return angle, (across, down), scale, (first, second)
+
+
+def between(low: int, high: int) -> int:
+    """A whole number from low up to high, which does not occur."""
+    return int(torch.randint(low, high, size=(1,)).item())
 
 
 def corners(width: int, height: int, distortion_scale: float) -> tuple[list[list[int]], list[list[int]]]:
     """The corners of an image (x, y), clockwise from the top left, and where they come to."""
-    reach = [int(distortion_scale * (n // 2)) for n in (width, height)]
-
-    def drawn(n: int, by: int, far: bool) -> int:
-        low, high = (n - by - 1, n) if far else (0, by + 1)
-        return int(torch.randint(low, high, size=(1,)).item())
-
-    sides = ((False, False), (True, False), (True, True), (False, True))
-    ends = [[drawn(width, reach[0], right), drawn(height, reach[1], low)] for right, low in sides]
+    across = int(distortion_scale * (width // 2))
+    down = int(distortion_scale * (height // 2))
+    ends = [
+        [between(0, across + 1), between(0, down + 1)],
+        [between(width - across - 1, width), between(0, down + 1)],
+        [between(width - across - 1, width), between(height - down - 1, height)],
+        [between(0, across + 1), between(height - down - 1, height)],
+    ]
     return [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]], ends
 
 
-def erasure(img: Any, scale: Any, ratio: Any, value: Any = None) -> tuple[Any, ...]:
+def erasure(
+    img: Tensor, scale: list[float], ratio: list[float], value: list[float] | None = None
+) -> tuple[int, int, int, int, Tensor]:
     """(top, left, height, width, value); the image itself where no window fits after ten draws."""
     c, h, w = get_dimensions(img)
-    return erasure_of(c, h, w, scale, ratio, value) or (0, 0, h, w, img)
+    found = erasure_of(c, h, w, scale, ratio, value)
+    return (0, 0, h, w, img) if found is None else found
 
 
-def erasure_of(c: int, h: int, w: int, scale: Any, ratio: Any, value: Any) -> tuple[Any, ...] | None:
+def erasure_of(
+    c: int, h: int, w: int, scale: list[float], ratio: list[float], value: list[float] | None
+) -> tuple[int, int, int, int, Tensor] | None:
     """`erasure` for an image of a size; None where no window fits."""
     for _ in range(10):
         tall, wide = sized(h * w, scale, ratio)
         if tall < h and wide < w:
-            noise = torch.empty([c, tall, wide]).normal_() if value is None else None
-            fill = torch.tensor(value)[:, None, None] if noise is None else noise
-            return *place(h, w, tall, wide), fill
+            if value is None:
+                fill = torch.empty([c, tall, wide]).normal_()
+            else:
+                fill = torch.tensor(value)[:, None, None]
+            top, left, height, width = place(h, w, tall, wide)
+            return top, left, height, width, fill
     return None

@@ -15,7 +15,9 @@ from rushlight_vision.transforms.conversion import PILLOWS, InterpolationMode, g
 
 def batch_of(img: Tensor) -> Tensor:
     """The batch (N, C, H, W) of floats that an image is computed as."""
-    batch = img.reshape([-1, img.shape[-3], img.shape[-2], img.shape[-1]]) if img.ndim > 2 else img[None, None]
+    batch = (
+        img.reshape([-1, img.shape[-3], img.shape[-2], img.shape[-1]]) if img.ndim > 2 else img[None, None]
+    )
     return batch if img.dtype in [torch.float32, torch.float64] else batch.float()
 
 

@@ -1,12 +1,11 @@
 """Transforms of images as modules (torchvision.transforms).
 
-A transform draws arguments for one image (`_draw`) and calls its function with these and with its options
-(`_apply`). What is drawn, and how options are prepared, is in draws.py.
+A transform draws arguments for one image and calls its function with these and with its options, in words
+that scripts have. What is drawn, and how options are prepared, is in draws.py.
 """
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -15,9 +14,9 @@ import rushlight as torch
 import rushlight.nn as nn
 from rushlight import Tensor
 from rushlight_vision.transforms import draws, functional as F
-from rushlight_vision.transforms.base import Plain, Transform, _Image, _Sometimes, interpolation_for
+from rushlight_vision.transforms.base import Plain, Transform, _Filled, _Sometimes
 from rushlight_vision.transforms.conversion import InterpolationMode, get_dimensions, mode_of
-from rushlight_vision.transforms.geometry import pair
+from rushlight_vision.transforms.geometry import Ten, pair
 from rushlight_vision.transforms.options import (
     _check_sequence_input as _check_sequence_input,
     _setup_angle as _setup_angle,
@@ -66,8 +65,13 @@ class RandomApply(Compose, Transform):
         super().__init__(transforms)
         self.p = p
 
-    def _chosen(self) -> Iterable[Callable[..., Any]]:
-        return () if self.p < torch.rand(1) else super()._chosen()
+    def forward(self, img: Tensor) -> Tensor:
+        """The image through all, or as it is."""
+        if self.p < torch.rand(1):
+            return img
+        for transform in self.transforms:
+            img = transform(img)
+        return img
 
     def __repr__(self) -> str:
         inner = [f"    p={self.p}", *(f"    {t}" for t in self.transforms)]
@@ -103,7 +107,8 @@ class Lambda(Plain):
             raise TypeError(f"Argument lambd should be callable, got {type(lambd).__name__!r}")
         self.lambd = lambd
 
-    def _apply(self, img: Any, *drawn: Any) -> Any:
+    def forward(self, img: Any) -> Any:
+        """The image transformed."""
         return self.lambd(img)
 
     def __repr__(self) -> str:
@@ -116,49 +121,47 @@ class Lambda(Plain):
 class ToTensor(Plain):
     """A PIL image or array (H, W, C) as a tensor (C, H, W); bytes become floats from 0 to 1."""
 
-    of_images = True
-
-    def _apply(self, img: Any, *drawn: Any) -> Any:
+    def forward(self, img: Any) -> Any:
+        """The image transformed."""
         return F.to_tensor(img)
 
 
 class PILToTensor(Plain):
     """A PIL image as a tensor (C, H, W) of the same values."""
 
-    of_images = True
-
-    def _apply(self, img: Any, *drawn: Any) -> Any:
+    def forward(self, img: Any) -> Any:
+        """The image transformed."""
         return F.pil_to_tensor(img)
 
 
 class ToPILImage(Plain):
     """A tensor (C, H, W) or array (H, W, C) as a PIL image."""
 
-    of_images = True
-
     def __init__(self, mode: str | None = None) -> None:
         super().__init__()
         self.mode = mode
 
-    def _apply(self, img: Any, *drawn: Any) -> Any:
+    def forward(self, img: Any) -> Any:
+        """The image transformed."""
         return F.to_pil_image(img, self.mode)
 
 
-class ConvertImageDtype(_Image):
+class ConvertImageDtype(Transform):
     """A tensor in another dtype, its values scaled to that dtype's range."""
 
     def __init__(self, dtype: torch.dtype) -> None:
         super().__init__()
         self.dtype = dtype
 
-    def _apply(self, img: Any, *drawn: Any) -> Any:
+    def forward(self, img: Tensor) -> Tensor:
+        """The image transformed."""
         return F.convert_image_dtype(img, self.dtype)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
 
-class Normalize(_Image):
+class Normalize(Transform):
     """(image - mean) / std, channel by channel."""
 
     shown = ("mean", "std")
@@ -169,11 +172,12 @@ class Normalize(_Image):
         self.std = std
         self.inplace = inplace
 
-    def _apply(self, img: Any, *drawn: Any) -> Any:
+    def forward(self, img: Tensor) -> Tensor:
+        """The image transformed."""
         return F.normalize(img, self.mean, self.std, self.inplace)
 
 
-class LinearTransformation(_Image):
+class LinearTransformation(Transform):
     """(the flat image - mean_vector) @ transformation_matrix, a tensor of the image's shape."""
 
     def __init__(self, transformation_matrix: Tensor, mean_vector: Tensor) -> None:
@@ -181,12 +185,14 @@ class LinearTransformation(_Image):
         self.transformation_matrix = transformation_matrix
         self.mean_vector = mean_vector
 
-    def _apply(self, img: Any, *drawn: Any) -> Any:
-        count = math.prod(img.shape[-3:])
-        if count != len(self.transformation_matrix):
+    def forward(self, img: Tensor) -> Tensor:
+        """The image transformed."""
+        c, h, w = img.shape[-3], img.shape[-2], img.shape[-1]
+        count = c * h * w
+        if count != self.transformation_matrix.shape[0]:
             raise ValueError(
                 "Input tensor and transformation matrix have incompatible shape."
-                f"[{' x '.join(map(str, img.shape[-3:]))}] != {len(self.transformation_matrix)}"
+                f"[{c} x {h} x {w}] != {self.transformation_matrix.shape[0]}"
             )
         if img.device.type != self.mean_vector.device.type:
             raise ValueError(
@@ -200,10 +206,8 @@ class LinearTransformation(_Image):
 # --- sizes and places ---------------------------------------------------------------------------
 
 
-class Resize(_Image):
+class Resize(Transform):
     """The image at another size: (height, width), or the shorter side alone."""
-
-    geometric = True
 
     def __init__(
         self,
@@ -215,48 +219,45 @@ class Resize(_Image):
         super().__init__()
         if not isinstance(size, (int, Sequence)):
             raise TypeError(f"Size should be int or sequence. Got {type(size)}")
-        self.size = size
+        self.size: Any = size
         self.interpolation = mode_of(interpolation)
         self.max_size = max_size
         self.antialias = antialias
 
-    def _apply(self, img: Any, *drawn: Any) -> Any:
-        how = interpolation_for(img, self.interpolation)
-        return F.resize(img, self.size, how, self.max_size, self.antialias)
+    def forward(self, img: Tensor) -> Tensor:
+        """The image transformed."""
+        return F.resize(img, self.size, self.interpolation, self.max_size, self.antialias)
 
 
-class CenterCrop(_Image):
+class CenterCrop(Transform):
     """The middle of the image, padded where it is smaller."""
-
-    geometric = True
 
     def __init__(self, size: int | Sequence[int]) -> None:
         super().__init__()
-        self.size = pair(size)
+        self.size: Any = pair(size)
 
-    def _apply(self, img: Any, *drawn: Any) -> Any:
+    def forward(self, img: Tensor) -> Tensor:
+        """The image transformed."""
         return F.center_crop(img, self.size)
 
 
-class Pad(_Image):
+class Pad(Transform):
     """The image with a border."""
-
-    geometric = True
 
     def __init__(self, padding: int | Sequence[int], fill: Any = 0, padding_mode: str = "constant") -> None:
         super().__init__()
-        self.padding = padding
+        self.padding: Any = padding
         self.fill = fill
         self.padding_mode = padding_mode
 
-    def _apply(self, img: Any, *drawn: Any) -> Any:
+    def forward(self, img: Tensor) -> Tensor:
+        """The image transformed."""
         return F.pad(img, self.padding, self.fill, self.padding_mode)
 
 
-class RandomCrop(_Image):
+class RandomCrop(Transform):
     """A window of `size` anywhere in the image, padded before."""
 
-    geometric = True
     shown = ("size", "padding")
 
     def __init__(
@@ -268,40 +269,36 @@ class RandomCrop(_Image):
         padding_mode: str = "constant",
     ) -> None:
         super().__init__()
-        self.size = pair(size)
-        self.padding = padding
+        self.size: Any = pair(size)
+        self.padding: Any = padding
         self.pad_if_needed = pad_if_needed
         self.fill = fill
         self.padding_mode = padding_mode
 
     @staticmethod
-    def get_params(img: Any, output_size: Any) -> tuple[int, int, int, int]:
+    def get_params(img: Tensor, output_size: tuple[int, int]) -> tuple[int, int, int, int]:
         """(top, left, height, width) of the window."""
-        (_, h, w), (th, tw) = get_dimensions(img), output_size
+        _, h, w = get_dimensions(img)
+        th, tw = output_size
         if h < th or w < tw:
             raise ValueError(f"Required crop size {(th, tw)} is larger than input image size {(h, w)}")
-        return (0, 0, h, w) if (h, w) == (th, tw) else draws.place(h, w, th, tw)
+        return (0, 0, h, w) if h == th and w == tw else draws.place(h, w, th, tw)
 
-    def _padded(self, img: Any) -> Any:
+    def forward(self, img: Tensor) -> Tensor:
+        """The image transformed."""
         if self.padding is not None:
             img = F.pad(img, self.padding, self.fill, self.padding_mode)
         _, h, w = get_dimensions(img)
-        for missing in ([max(self.size[1] - w, 0), 0], [0, max(self.size[0] - h, 0)]):
-            if self.pad_if_needed and any(missing):
-                img = F.pad(img, missing, self.fill, self.padding_mode)
-        return img
-
-    def _draw(self, img: Any) -> tuple[Any, ...] | None:
-        return self.get_params(self._padded(img), self.size)
-
-    def _apply(self, img: Any, *drawn: Any) -> Any:
-        return F.crop(self._padded(img), *drawn)
+        if self.pad_if_needed and w < self.size[1]:
+            img = F.pad(img, [self.size[1] - w, 0], self.fill, self.padding_mode)
+        if self.pad_if_needed and h < self.size[0]:
+            img = F.pad(img, [0, self.size[0] - h], self.fill, self.padding_mode)
+        top, left, height, width = self.get_params(img, self.size)
+        return F.crop(img, top, left, height, width)
 
 
-class RandomResizedCrop(_Image):
+class RandomResizedCrop(Transform):
     """A window of a random size and aspect, resized to `size`."""
-
-    geometric = True
 
     def __init__(
         self,
@@ -312,70 +309,66 @@ class RandomResizedCrop(_Image):
         antialias: bool | None = True,
     ) -> None:
         super().__init__()
-        self.size = pair(size)
-        self.scale = scale
-        self.ratio = ratio
+        self.size: Any = pair(size)
+        self.scale: Any = scale
+        self.ratio: Any = ratio
         self.interpolation = mode_of(interpolation)
         self.antialias = antialias
 
     @staticmethod
-    def get_params(img: Any, scale: Any, ratio: Any) -> tuple[int, int, int, int]:
+    def get_params(img: Tensor, scale: list[float], ratio: list[float]) -> tuple[int, int, int, int]:
         """(top, left, height, width); after ten failures the largest window in the middle that fits."""
         return draws.window(img, scale, ratio)
 
-    def _draw(self, img: Any) -> tuple[Any, ...] | None:
-        return self.get_params(img, self.scale, self.ratio)
+    def forward(self, img: Tensor) -> Tensor:
+        """The image transformed."""
+        top, left, height, width = self.get_params(img, self.scale, self.ratio)
+        return F.resized_crop(
+            img, top, left, height, width, self.size, self.interpolation, antialias=self.antialias
+        )
 
-    def _apply(self, img: Any, top: int, left: int, height: int, width: int) -> Any:
-        how = interpolation_for(img, self.interpolation)
-        return F.resized_crop(img, top, left, height, width, self.size, how, self.antialias)
 
-
-class FiveCrop(_Image):
+class FiveCrop(Transform):
     """The four corners and the middle, as a tuple."""
 
     def __init__(self, size: int | Sequence[int]) -> None:
         super().__init__()
-        self.size = pair(size)
+        self.size: Any = pair(size)
 
-    def _apply(self, img: Any, *drawn: Any) -> Any:
+    def forward(self, img: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """The five."""
         return F.five_crop(img, self.size)
 
 
-class TenCrop(_Image):
+class TenCrop(Transform):
     """FiveCrop of the image and of its mirror image, as a tuple."""
 
     def __init__(self, size: int | Sequence[int], vertical_flip: bool = False) -> None:
         super().__init__()
-        self.size = pair(size)
+        self.size: Any = pair(size)
         self.vertical_flip = vertical_flip
 
-    def _apply(self, img: Any, *drawn: Any) -> Any:
+    def forward(self, img: Tensor) -> Ten:
+        """The ten."""
         return F.ten_crop(img, self.size, self.vertical_flip)
 
 
 class RandomHorizontalFlip(_Sometimes):
     """The image mirrored left to right, with probability p."""
 
-    geometric = True
-
-    def _apply(self, img: Any, *drawn: Any) -> Any:
+    def _changed(self, img: Tensor) -> Tensor:
         return F.hflip(img)
 
 
 class RandomVerticalFlip(_Sometimes):
     """The image upside down, with probability p."""
 
-    geometric = True
-
-    def _apply(self, img: Any, *drawn: Any) -> Any:
+    def _changed(self, img: Tensor) -> Tensor:
         return F.vflip(img)
 
 
-class RandomRotation(_Image):
+class RandomRotation(_Filled):
     """The image turned by an angle drawn from `degrees`."""
-
-    geometric = True
 
     def __init__(
         self,
@@ -389,26 +382,24 @@ class RandomRotation(_Image):
         self.degrees = draws.degrees(degrees)
         self.interpolation = mode_of(interpolation)
         self.expand = expand
-        self.center = center
+        self.center: Any = center
         self.fill = checked_fill(fill)
 
     @staticmethod
-    def get_params(degrees: Any) -> float:
+    def get_params(degrees: list[float]) -> float:
         """The angle."""
-        return draws.uniform(*degrees)
+        return draws.uniform(degrees[0], degrees[1])
 
-    def _draw(self, img: Any) -> tuple[Any, ...] | None:
-        return (self.get_params(self.degrees),)
+    def forward(self, img: Tensor) -> Tensor:
+        """The image transformed."""
+        fill = self._fill_for(img) if isinstance(img, Tensor) else self.fill
+        angle = self.get_params(self.degrees)
+        return F.rotate(img, angle, self.interpolation, self.expand, self.center, fill)
 
-    def _apply(self, img: Any, angle: float) -> Any:
-        how = interpolation_for(img, self.interpolation)
-        return F.rotate(img, angle, how, self.expand, self.center, self.fill)
 
-
-class RandomAffine(_Image):
+class RandomAffine(_Filled):
     """The image turned, moved, scaled and sheared by what is drawn."""
 
-    geometric = True
     hidden = {
         **dict.fromkeys(("translate", "scale", "shear", "center")),
         "fill": 0,
@@ -429,33 +420,38 @@ class RandomAffine(_Image):
         self.degrees = draws.degrees(degrees)
         if translate is not None and not all(0.0 <= t <= 1.0 for t in translate):
             raise ValueError(f"translation values should be between 0 and 1, got {translate}")
-        self.translate = translate
-        self.scale = scale
+        self.translate: Any = translate
+        self.scale: Any = scale
         self.shear = draws.degrees(shear)
         self.interpolation = mode_of(interpolation)
         self.fill = checked_fill(fill)
-        self.center = center
+        self.center: Any = center
 
     @staticmethod
     def get_params(
-        degrees: Any, translate: Any, scale_ranges: Any, shears: Any, img_size: Any
-    ) -> tuple[Any, ...]:
+        degrees: list[float],
+        translate: list[float] | None,
+        scale_ranges: list[float] | None,
+        shears: list[float] | None,
+        img_size: list[int],
+    ) -> tuple[float, tuple[int, int], float, tuple[float, float]]:
         """(angle, shifts in pixels, scale, shears) for an image of (width, height)."""
         return draws.motion(degrees, translate, scale_ranges, shears, img_size)
 
-    def _draw(self, img: Any) -> tuple[Any, ...] | None:
+    def forward(self, img: Tensor) -> Tensor:
+        """The image transformed."""
+        fill = self._fill_for(img) if isinstance(img, Tensor) else self.fill
         size = F.get_image_size(img)
-        return self.get_params(self.degrees, self.translate, self.scale, self.shear, size)
+        angle, shift, scale, shear = self.get_params(
+            self.degrees, self.translate, self.scale, self.shear, size
+        )
+        shifts, shears = [shift[0], shift[1]], [shear[0], shear[1]]
+        return F.affine(img, angle, shifts, scale, shears, self.interpolation, fill, self.center)
 
-    def _apply(self, img: Any, angle: Any, shift: Any, scale: Any, shear: Any) -> Any:
-        how = interpolation_for(img, self.interpolation)
-        return F.affine(img, angle, shift, scale, shear, how, self.fill, self.center)
 
-
-class RandomPerspective(_Sometimes):
+class RandomPerspective(_Filled):
     """The image seen from elsewhere, with probability p."""
 
-    geometric = True
     shown = ("p",)
 
     def __init__(
@@ -465,7 +461,8 @@ class RandomPerspective(_Sometimes):
         interpolation: Any = InterpolationMode.BILINEAR,
         fill: Any = 0,
     ) -> None:
-        super().__init__(p)
+        super().__init__()
+        self.p = p
         self.distortion_scale = distortion_scale
         self.interpolation = mode_of(interpolation)
         self.fill = checked_fill(fill)
@@ -477,24 +474,19 @@ class RandomPerspective(_Sometimes):
         """The corners of an image (x, y), clockwise from the top left, and where they come to."""
         return draws.corners(width, height, distortion_scale)
 
-    def _draw(self, img: Any) -> tuple[Any, ...] | None:
-        if super()._draw(img) is None:
-            return None
+    def forward(self, img: Tensor) -> Tensor:
+        """The image transformed, or as it is."""
+        if not draws.happens(self.p):
+            return img
+        fill = self._fill_for(img) if isinstance(img, Tensor) else self.fill
         _, height, width = get_dimensions(img)
-        return self.get_params(width, height, self.distortion_scale)
-
-    def _apply(self, img: Any, *drawn: Any) -> Any:
-        fill = self.fill
-        if isinstance(img, torch.Tensor):
-            number = isinstance(fill, (int, float))
-            fill = [float(fill)] * get_dimensions(img)[0] if number else [float(f) for f in fill]
-        return F.perspective(img, drawn[0], drawn[1], interpolation_for(img, self.interpolation), fill)
+        start, end = self.get_params(width, height, self.distortion_scale)
+        return F.perspective(img, start, end, self.interpolation, fill)
 
 
-class ElasticTransform(_Image):
+class ElasticTransform(Transform):
     """The image with each pixel moved a little, smoothly: by noise of strength alpha, sigma wide."""
 
-    geometric = True
     spelled = True
 
     def __init__(
@@ -511,18 +503,18 @@ class ElasticTransform(_Image):
         self.fill = [float(fill)] if isinstance(fill, (int, float)) else [float(f) for f in fill]
 
     @staticmethod
-    def get_params(alpha: Any, sigma: Any, size: Any) -> Any:
+    def get_params(alpha: list[float], sigma: list[float], size: list[int]) -> Tensor:
         """(1, H, W, 2): smooth noise, in halves of the sides."""
         return draws.displacement(alpha, sigma, size)
 
-    def _draw(self, img: Any) -> tuple[Any, ...] | None:
-        return (self.get_params(self.alpha, self.sigma, get_dimensions(img)[1:]),)
+    def forward(self, img: Tensor) -> Tensor:
+        """The image transformed."""
+        _, height, width = get_dimensions(img)
+        displacement = self.get_params(self.alpha, self.sigma, [height, width])
+        return F.elastic_transform(img, displacement, self.interpolation, self.fill)
 
-    def _apply(self, img: Any, *drawn: Any) -> Any:
-        return F.elastic_transform(img, drawn[0], interpolation_for(img, self.interpolation), self.fill)
 
-
-class RandomErasing(_Sometimes):
+class RandomErasing(Transform):
     """A window of a tensor replaced by `value` (a number, one a channel, or "random"), with probability p."""
 
     def __init__(
@@ -533,94 +525,109 @@ class RandomErasing(_Sometimes):
         value: Any = 0,
         inplace: bool = False,
     ) -> None:
-        super().__init__(p)
+        super().__init__()
+        self.p = p
         if isinstance(value, str) and value != "random":
             raise ValueError(f"If value is str, it should be 'random', got {value!r}")
-        self.scale = scale
-        self.ratio = ratio
+        self.scale: Any = scale
+        self.ratio: Any = ratio
         self.value = value
         self.inplace = inplace
 
     @staticmethod
-    def get_params(img: Any, scale: Any, ratio: Any, value: Any = None) -> tuple[Any, ...]:
+    def get_params(
+        img: Tensor, scale: list[float], ratio: list[float], value: list[float] | None = None
+    ) -> tuple[int, int, int, int, Tensor]:
         """(top, left, height, width, value); the image itself where no window fits after ten draws."""
         return draws.erasure(img, scale, ratio, value)
 
-    def _draw(self, img: Any) -> tuple[Any, ...] | None:
-        if super()._draw(img) is None:
-            return None
-        value = [float(self.value)] if isinstance(self.value, (int, float)) else self.value
-        if isinstance(value, str):
-            return self.get_params(img, self.scale, self.ratio)
-        if len(value) not in (1, get_dimensions(img)[0]):
+    def forward(self, img: Tensor) -> Tensor:
+        """The image transformed, or as it is."""
+        if not draws.happens(self.p):
+            return img
+        if isinstance(self.value, str):
+            value = None
+        elif isinstance(self.value, (int, float)):
+            value = [float(self.value)]
+        else:
+            value = [float(v) for v in self.value]
+        if value is not None and len(value) not in [1, img.shape[-3]]:
             raise ValueError(
                 "If value is a sequence, it should have either a single value or "
-                f"{get_dimensions(img)[0]} (number of input channels)"
+                f"{img.shape[-3]} (number of input channels)"
             )
-        return self.get_params(img, self.scale, self.ratio, [float(v) for v in value])
-
-    def _apply(self, img: Any, top: Any, left: Any, height: Any, width: Any, values: Any) -> Any:
+        top, left, height, width, values = self.get_params(img, self.scale, self.ratio, value)
         return F.erase(img, top, left, height, width, values, self.inplace)
 
 
 # --- colours ------------------------------------------------------------------------------------
 
-_COLOURS = ("brightness", "contrast", "saturation", "hue")
 
-
-class ColorJitter(_Image):
+class ColorJitter(Transform):
     """The colours changed, each by a random factor, in random order."""
 
     def __init__(self, brightness: Any = 0, contrast: Any = 0, saturation: Any = 0, hue: Any = 0) -> None:
         super().__init__()
-        self.brightness = draws.factors(brightness, "brightness")
-        self.contrast = draws.factors(contrast, "contrast")
-        self.saturation = draws.factors(saturation, "saturation")
-        self.hue = draws.factors(hue, "hue")
+        self.brightness: Any = draws.factors(brightness, "brightness")
+        self.contrast: Any = draws.factors(contrast, "contrast")
+        self.saturation: Any = draws.factors(saturation, "saturation")
+        self.hue: Any = draws.factors(hue, "hue")
 
     @staticmethod
-    def get_params(brightness: Any, contrast: Any, saturation: Any, hue: Any) -> tuple[Any, ...]:
+    def get_params(
+        brightness: list[float] | None,
+        contrast: list[float] | None,
+        saturation: list[float] | None,
+        hue: list[float] | None,
+    ) -> tuple[Tensor, float | None, float | None, float | None, float | None]:
         """(the order, and a factor for each; None where nothing changes)."""
         order = torch.randperm(4)
-        ranges = (brightness, contrast, saturation, hue)
-        return order, *(None if r is None else draws.uniform(*r) for r in ranges)
+        b = None if brightness is None else draws.uniform(brightness[0], brightness[1])
+        c = None if contrast is None else draws.uniform(contrast[0], contrast[1])
+        s = None if saturation is None else draws.uniform(saturation[0], saturation[1])
+        h = None if hue is None else draws.uniform(hue[0], hue[1])
+        return order, b, c, s, h
 
-    def _draw(self, img: Any) -> tuple[Any, ...] | None:
-        return self.get_params(self.brightness, self.contrast, self.saturation, self.hue)
-
-    def _apply(self, img: Any, *drawn: Any) -> Any:
-        order, *factors = drawn
-        for i in order.tolist():
-            if factors[i] is not None:
-                img = getattr(F, f"adjust_{_COLOURS[i]}")(img, factors[i])
+    def forward(self, img: Tensor) -> Tensor:
+        """The image transformed."""
+        order, b, c, s, h = self.get_params(self.brightness, self.contrast, self.saturation, self.hue)
+        for i in order:
+            if i == 0 and b is not None:
+                img = F.adjust_brightness(img, b)
+            elif i == 1 and c is not None:
+                img = F.adjust_contrast(img, c)
+            elif i == 2 and s is not None:
+                img = F.adjust_saturation(img, s)
+            elif i == 3 and h is not None:
+                img = F.adjust_hue(img, h)
         return img
 
 
-class Grayscale(_Image):
+class Grayscale(Transform):
     """The image in grey, with 1 or 3 channels."""
 
     def __init__(self, num_output_channels: int = 1) -> None:
         super().__init__()
         self.num_output_channels = num_output_channels
 
-    def _apply(self, img: Any, *drawn: Any) -> Any:
+    def forward(self, img: Tensor) -> Tensor:
+        """The image transformed."""
         return F.rgb_to_grayscale(img, self.num_output_channels)
 
 
-class RandomGrayscale(_Sometimes):
+class RandomGrayscale(Transform):
     """The image in grey, with probability p, and as many channels as before."""
 
     def __init__(self, p: float = 0.1) -> None:
-        super().__init__(p)
+        super().__init__()
+        self.p = p
 
-    def _draw(self, img: Any) -> tuple[Any, ...] | None:
-        return None if super()._draw(img) is None else (get_dimensions(img)[0],)
-
-    def _apply(self, img: Any, *drawn: Any) -> Any:
-        return F.rgb_to_grayscale(img, *drawn)
+    def forward(self, img: Tensor) -> Tensor:
+        """The image transformed, or as it is."""
+        return F.rgb_to_grayscale(img, get_dimensions(img)[0]) if draws.happens(self.p) else img
 
 
-class GaussianBlur(_Image):
+class GaussianBlur(Transform):
     """Smoothed by a Gaussian of a width drawn between two."""
 
     def __init__(self, kernel_size: int | Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0)) -> None:
@@ -633,17 +640,16 @@ class GaussianBlur(_Image):
         """The width."""
         return draws.uniform(sigma_min, sigma_max)
 
-    def _draw(self, img: Any) -> tuple[Any, ...] | None:
-        return (self.get_params(*self.sigma),)
-
-    def _apply(self, img: Any, *drawn: Any) -> Any:
-        return F.gaussian_blur(img, self.kernel_size, [*drawn, *drawn])
+    def forward(self, img: Tensor) -> Tensor:
+        """The image transformed."""
+        sigma = self.get_params(self.sigma[0], self.sigma[1])
+        return F.gaussian_blur(img, self.kernel_size, [sigma, sigma])
 
 
 class RandomInvert(_Sometimes):
     """The image's negative, with probability p."""
 
-    def _apply(self, img: Any, *drawn: Any) -> Any:
+    def _changed(self, img: Tensor) -> Tensor:
         return F.invert(img)
 
 
@@ -656,7 +662,7 @@ class RandomPosterize(_Sometimes):
         super().__init__(p)
         self.bits = bits
 
-    def _apply(self, img: Any, *drawn: Any) -> Any:
+    def _changed(self, img: Tensor) -> Tensor:
         return F.posterize(img, self.bits)
 
 
@@ -669,7 +675,7 @@ class RandomSolarize(_Sometimes):
         super().__init__(p)
         self.threshold = threshold
 
-    def _apply(self, img: Any, *drawn: Any) -> Any:
+    def _changed(self, img: Tensor) -> Tensor:
         return F.solarize(img, self.threshold)
 
 
@@ -682,19 +688,19 @@ class RandomAdjustSharpness(_Sometimes):
         super().__init__(p)
         self.sharpness_factor = sharpness_factor
 
-    def _apply(self, img: Any, *drawn: Any) -> Any:
+    def _changed(self, img: Tensor) -> Tensor:
         return F.adjust_sharpness(img, self.sharpness_factor)
 
 
 class RandomAutocontrast(_Sometimes):
     """Each channel's values spread over the whole range, with probability p."""
 
-    def _apply(self, img: Any, *drawn: Any) -> Any:
+    def _changed(self, img: Tensor) -> Tensor:
         return F.autocontrast(img)
 
 
 class RandomEqualize(_Sometimes):
     """Values so changed that each is as frequent, with probability p."""
 
-    def _apply(self, img: Any, *drawn: Any) -> Any:
+    def _changed(self, img: Tensor) -> Tensor:
         return F.equalize(img)

@@ -99,7 +99,7 @@ def affine(
 
 
 def two_shears(shear: list[float]) -> list[float]:
-    """The two shears, of which one number, or a list of one, says one or both; TypeError, ValueError for others."""
+    """The two shears: a number says the first, a list of one both; TypeError, ValueError for others."""
     if isinstance(shear, (int, float)):
         return [shear, 0.0]
     if not isinstance(shear, (list, tuple)):

@@ -97,6 +97,13 @@ def _is_packed(args: list[Any]) -> bool:
     return first is not None and first.cls is PackedSequence
 
 
+def is_dotted(node: ast.expr) -> bool:
+    """Whether it is a name, or one with dots: looking it up runs nothing."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
 class Calls(Indexing):
     """The compiler's part for calls."""
 
@@ -172,7 +179,9 @@ class Calls(Indexing):
 
     def counts(self, node: Any) -> bool:
         """Whether it is a call of range, enumerate or zip, which are no values but what loops go over."""
-        function = self.sugar(node.func) if isinstance(node, ast.Call) else None
+        if not isinstance(node, ast.Call) or not is_dotted(node.func):
+            return False
+        function = self.sugar(node.func)
         name = self.names.special(function.object) if isinstance(function, Known) else None
         return name in ("range", "enumerate", "zip")
 

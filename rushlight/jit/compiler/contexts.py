@@ -8,6 +8,7 @@ from typing import Any
 import rushlight as torch
 from rushlight.autograd.profiler import record_function
 from rushlight.jit.annotations import _IgnoreContextManager
+from rushlight.jit.compiler.calls import is_dotted
 from rushlight.jit.compiler.loops import Loops
 from rushlight.jit.compiler.values import Known, Manager
 from rushlight.jit.frontend import UnsupportedNodeError
@@ -39,7 +40,7 @@ class Contexts(Loops):
 
     def manager(self, node: Any) -> Manager | None:
         """The manager that a call makes; None for any other expression."""
-        named = isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute))
+        named = isinstance(node, ast.Call) and is_dotted(node.func)
         found = self.sugar(node.func) if named else None
         if not isinstance(found, Known) or not _listed(found.object):
             return None

@@ -295,6 +295,8 @@ def _written(default: Any, t: Type) -> Any:
     inner = t.args[0] if t.kind == "Optional" else t
     if inner.kind == "List" and isinstance(default, tuple):
         return list(default)
+    if inner.kind == "int" and default is not None and not isinstance(default, int):
+        return code(default)
     return float(default) if inner.kind == "float" and isinstance(default, int) else default
 
 

@@ -360,6 +360,8 @@ def of_value(value: Any, of_class: Callable[[type], Type] | None = None) -> Type
         return NONE
     if isinstance(value, torch.Tensor):
         return TENSOR
+    if isinstance(value, float):
+        return FLOAT  # also a NumPy number
     return from_python(type(value), of_class)
 
 

@@ -37,8 +37,8 @@ class RandomErasing(_RandomApplyTransform):
     def __init__(
         self,
         p: float = 0.5,
-        scale: Sequence[float] = (0.02, 0.33),
-        ratio: Sequence[float] = (0.3, 3.3),
+        scale: Any = (0.02, 0.33),
+        ratio: Any = (0.3, 3.3),
         value: Any = 0.0,
         inplace: bool = False,
     ) -> None:

@@ -209,8 +209,8 @@ class RandomResizedCrop(Transform):
     def __init__(
         self,
         size: Any,
-        scale: Sequence[float] = (0.08, 1.0),
-        ratio: Sequence[float] = (3.0 / 4.0, 4.0 / 3.0),
+        scale: Any = (0.08, 1.0),
+        ratio: Any = (3.0 / 4.0, 4.0 / 3.0),
         interpolation: Any = "bilinear",
         antialias: bool | None = True,
     ) -> None:
@@ -500,8 +500,8 @@ class RandomAffine(_Filled):
     def __init__(
         self,
         degrees: Any,
-        translate: Sequence[float] | None = None,
-        scale: Sequence[float] | None = None,
+        translate: Any = None,
+        scale: Any = None,
         shear: Any = None,
         interpolation: Any = "nearest",
         fill: Any = 0,
@@ -525,7 +525,7 @@ class RandomAffine(_Filled):
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
         """Angle, shifts, scale and shears."""
         size = query_size(flat_inputs)[::-1]
-        found = draws.motion(self.degrees, self.translate, self.scale, self.shear, size)
+        found = draws.motion(self.degrees, self.translate, self.scale, self.shear, list(size))
         return dict(zip(("angle", "translate", "scale", "shear"), found))
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
@@ -584,7 +584,7 @@ class ElasticTransform(_Filled):
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
         """The displacement."""
         size = list(query_size(flat_inputs))
-        return {"displacement": draws.displacement(self.alpha, self.sigma, size, F.gaussian_blur_image)}
+        return {"displacement": draws.displacement(self.alpha, self.sigma, size)}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         """Displaced."""

@@ -99,9 +99,9 @@ def flipped(boxes: Any, format: Any, canvas_size: Any, across: bool) -> Any:
 def affine_map(
     canvas_size: Any,
     angle: float,
-    translate: Sequence[float],
+    translate: list[float],
     scale: float,
-    shear: Sequence[float],
+    shear: list[float],
     center: Any,
     expand: bool,
 ) -> tuple[Callable[[Any], Any], tuple[int, int]]:

@@ -39,7 +39,8 @@ def _check_interpolation(interpolation: Any) -> InterpolationMode:
             "Argument interpolation should be an `InterpolationMode` or a corresponding Pillow integer "
             f"constant, but got {interpolation}."
         )
-    return mode_of(interpolation)
+    known: Any = interpolation
+    return mode_of(known)
 
 
 def _following(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
@@ -80,7 +80,7 @@ def _shears(angle: Any, translate: Any, scale: float, shear: Any, center: Any) -
 def affine(
     inpt: Any,
     angle: float,
-    translate: Sequence[float],
+    translate: list[float],
     scale: float,
     shear: Any,
     interpolation: Any = InterpolationMode.NEAREST,
@@ -101,7 +101,7 @@ def _affine_pil(image: Any, angle: Any, translate: Any, scale: float, shear: Any
 def affine_image(
     image: Any,
     angle: float,
-    translate: Sequence[float],
+    translate: list[float],
     scale: float,
     shear: Any,
     interpolation: Any = InterpolationMode.NEAREST,
@@ -119,7 +119,7 @@ def affine_image(
 def affine_mask(
     mask: Any,
     angle: float,
-    translate: Sequence[float],
+    translate: list[float],
     scale: float,
     shear: Any,
     fill: Any = None,
@@ -156,7 +156,7 @@ def affine_bounding_boxes(
     format: Any,
     canvas_size: Any,
     angle: float,
-    translate: Sequence[float],
+    translate: list[float],
     scale: float,
     shear: Any,
     center: Any = None,
@@ -171,7 +171,7 @@ def affine_keypoints(
     keypoints: Any,
     canvas_size: Any,
     angle: float,
-    translate: Sequence[float],
+    translate: list[float],
     scale: float,
     shear: Any,
     center: Any = None,
@@ -224,7 +224,7 @@ def rotate_image(
     h, w = image.shape[-2:]
     if center is None and (angle in (0, 180) or (angle in (90, 270) and (expand or h == w))):
         return torch.rot90(image, int(angle) // 90, (-2, -1)) if angle else image.clone()
-    matrix = v1.inverse_matrix(v1.from_middle(image, center), -angle, (0.0, 0.0), 1.0, (0.0, 0.0))
+    matrix = v1.inverse_matrix(v1.from_middle(image, center), -angle, [0.0, 0.0], 1.0, [0.0, 0.0])
     wide, tall = v1.extent(matrix, w, h) if expand else (w, h)
     return _read(image, lambda x: v1.affine_places(x, matrix, wide, tall), interpolation, fill)
 

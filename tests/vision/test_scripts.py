@@ -1,0 +1,86 @@
+"""torchvision's functions and transforms of images, compiled by torch.jit.script."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rushlight as torch
+from rushlight_vision import transforms as T
+from rushlight_vision.transforms import functional as F
+
+IMAGE = (torch.arange(3 * 14 * 18) * 37 % 256).to(torch.uint8).reshape(3, 14, 18)
+FLOATS = IMAGE / 255
+
+
+@pytest.mark.parametrize(
+    ("function", "options"),
+    [
+        (F.resize, {"size": [7, 20]}),
+        (F.center_crop, {"output_size": [20, 9]}),
+        (F.ten_crop, {"size": [5]}),
+        (F.pad, {"padding": [2, 1], "fill": 3}),
+        (F.pad, {"padding": [2, 1, 0, -1], "padding_mode": "symmetric"}),
+        (F.adjust_hue, {"hue_factor": 0.2}),
+        (F.equalize, {}),
+        (F.gaussian_blur, {"kernel_size": [3, 5]}),
+        (F.rotate, {"angle": 30.0, "expand": True, "fill": [1.0, 2.0, 3.0], "center": [3, 4]}),
+        (F.affine, {"angle": 10.0, "translate": [1, 2], "scale": 0.8, "shear": [5.0]}),
+        (
+            F.perspective,
+            {
+                "startpoints": [[0, 0], [17, 0], [17, 13], [0, 13]],
+                "endpoints": [[2, 1], [16, 2], [15, 12], [1, 11]],
+            },
+        ),
+        (F.convert_image_dtype, {"dtype": torch.int16}),
+    ],
+)
+def test_functions_in_scripts(function: Any, options: dict[str, Any]) -> None:
+    wanted, found = function(IMAGE, **options), torch.jit.script(function)(IMAGE, **options)
+    for a, b in zip(*(x if isinstance(x, tuple) else (x,) for x in (wanted, found)), strict=True):
+        assert torch.equal(a, b)
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [
+        T.RandomCrop(8, padding=[2], pad_if_needed=True),
+        T.RandomResizedCrop(9),
+        T.RandomAffine(20, (0.1, 0.1), (0.5, 1.5), (10, 20, 3, 4), fill=(1, 2, 3)),
+        T.RandomPerspective(np.float64(0.4), p=1.0),  # a NumPy number is one of Python's
+        T.ElasticTransform(sigma=0.5),
+        T.ColorJitter(0.1, 0.2, 0.3, 0.4),
+        T.RandomErasing(1.0, value=(1, 2, 3)),
+        T.RandomApply(torch.nn.ModuleList([T.Grayscale(3), T.RandomHorizontalFlip()])),
+        T.AutoAugment(),
+        T.RandAugment(fill=2),
+        T.AugMix(),
+    ],
+    ids=lambda t: type(t).__name__,
+)
+def test_transforms_in_scripts_draw_the_same(transform: Any) -> None:
+    scripted = torch.jit.script(transform)
+    image = FLOATS if isinstance(transform, T.RandomErasing) else IMAGE
+    for seed in range(3):
+        torch.manual_seed(seed)
+        wanted = transform(image)
+        torch.manual_seed(seed)
+        assert torch.equal(scripted(image), wanted)
+
+
+def test_a_dtype_is_a_number_in_scripts_and_files() -> None:
+    scripted = torch.jit.script(T.ConvertImageDtype(torch.float32))
+    assert torch.equal(scripted(IMAGE), FLOATS)
+    file = io.BytesIO()
+    torch.jit.save(scripted, file)
+    file.seek(0)
+    loaded = torch.jit.load(file)
+    assert loaded.dtype == 6 and torch.equal(loaded(IMAGE), FLOATS)
+
+
+def test_transforms_move_as_modules_do() -> None:
+    T.Resize([4]).to(torch.float64)  # a method _apply of theirs once stood before Module's
