@@ -289,12 +289,10 @@ class RandomCrop(Transform):
         if self.padding is not None:
             img = F.pad(img, self.padding, self.fill, self.padding_mode)
         _, h, w = get_dimensions(img)
-        if self.pad_if_needed and w < self.size[1]:
-            img = F.pad(img, [self.size[1] - w, 0], self.fill, self.padding_mode)
-        if self.pad_if_needed and h < self.size[0]:
-            img = F.pad(img, [0, self.size[0] - h], self.fill, self.padding_mode)
-        top, left, height, width = self.get_params(img, self.size)
-        return F.crop(img, top, left, height, width)
+        across, down = max(self.size[1] - w, 0), max(self.size[0] - h, 0)
+        if self.pad_if_needed and (across > 0 or down > 0):
+            img = F.pad(img, [across, down], self.fill, self.padding_mode)
+        return F.crop(img, *self.get_params(img, self.size))
 
 
 class RandomResizedCrop(Transform):
@@ -322,10 +320,8 @@ class RandomResizedCrop(Transform):
 
     def forward(self, img: Tensor) -> Tensor:
         """The image transformed."""
-        top, left, height, width = self.get_params(img, self.scale, self.ratio)
-        return F.resized_crop(
-            img, top, left, height, width, self.size, self.interpolation, antialias=self.antialias
-        )
+        window = self.get_params(img, self.scale, self.ratio)
+        return F.resized_crop(img, *window, self.size, self.interpolation, self.antialias)
 
 
 class FiveCrop(Transform):
@@ -442,9 +438,8 @@ class RandomAffine(_Filled):
         """The image transformed."""
         fill = self._fill_for(img) if isinstance(img, Tensor) else self.fill
         size = F.get_image_size(img)
-        angle, shift, scale, shear = self.get_params(
-            self.degrees, self.translate, self.scale, self.shear, size
-        )
+        found = self.get_params(self.degrees, self.translate, self.scale, self.shear, size)
+        angle, shift, scale, shear = found
         shifts, shears = [shift[0], shift[1]], [shear[0], shear[1]]
         return F.affine(img, angle, shifts, scale, shears, self.interpolation, fill, self.center)
 
@@ -556,8 +551,7 @@ class RandomErasing(Transform):
                 "If value is a sequence, it should have either a single value or "
                 f"{img.shape[-3]} (number of input channels)"
             )
-        top, left, height, width, values = self.get_params(img, self.scale, self.ratio, value)
-        return F.erase(img, top, left, height, width, values, self.inplace)
+        return F.erase(img, *self.get_params(img, self.scale, self.ratio, value), self.inplace)
 
 
 # --- colours ------------------------------------------------------------------------------------
