@@ -60,6 +60,7 @@ _HOMES = {
         "_engine.devices.cuda.accounts.checkpoints",
         "_construct_storage_from_data_pointer",
     ),
+    "_accelerator_setAllocatorSettings": ("_engine.devices.cuda.accounts.options", "set_settings"),
     "_activate_gpu_trace": ("_engine.devices.cuda.accounts.tracing", "_activate_gpu_trace"),
     "PyTorchFileReader": ("serialization", "PyTorchFileReader"),
     "PyTorchFileWriter": ("serialization", "PyTorchFileWriter"),

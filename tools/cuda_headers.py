@@ -33,6 +33,7 @@ from rushlight._engine.devices.cuda.driver import (  # noqa: E402
     library,
     modules,
     nccl,
+    pinned,
     queues,
     real,
     solver,
@@ -114,7 +115,7 @@ def _driver() -> Header:
         "CU_JIT_INPUT_PTX": modules._PTX_INPUT,
         "CU_STREAM_NON_BLOCKING": queues._NON_BLOCKING,
         "CU_EVENT_DISABLE_TIMING": queues._NO_TIMING,
-        "CU_MEMHOSTALLOC_PORTABLE": real._PORTABLE,
+        "CU_MEMHOSTALLOC_PORTABLE": pinned.PORTABLE,
         "CU_STREAM_CAPTURE_MODE_RELAXED": real._Uncaptured._RELAXED,
     }
     for mode in ("global", "thread_local", "relaxed"):

@@ -1,6 +1,7 @@
 """torch.cuda.memory: what torch.cuda says about memory, and records of it."""
 
 from rushlight._engine.core import accelerator as _accelerator
+from rushlight._engine.devices.cuda.accounts.options import set_settings as _set_allocator_settings  # noqa: F401
 from rushlight._engine.names.absent_devices import functions as _functions
 from rushlight.cuda import (
     MemPool as MemPool,

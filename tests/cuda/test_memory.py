@@ -264,3 +264,54 @@ def test_a_late_lack_of_memory_kills_no_context() -> None:
     with pytest.raises(torch.OutOfMemoryError, match="no more"):
         torch.cuda.synchronize()
     assert torch.ones(2, device="cuda").sum().item() == 2
+
+
+def test_options_round_requests_up() -> None:
+    size = 84 << 20
+    try:
+        for text, wanted in (
+            ("roundup_power2_divisions:4", 96 << 20),
+            ("roundup_power2_divisions:[64:8,128:2,256:2,>:1]", 88 << 20),
+            ("garbage_collection_threshold:0.5,max_split_size_mb:40", size),
+            ("", size),
+        ):
+            torch.cuda.memory._set_allocator_settings(text)
+            torch.cuda.empty_cache()
+            x = torch.empty(size, dtype=torch.uint8, device="cuda")
+            assert torch.cuda.memory_allocated() == wanted
+            assert torch.cuda.memory_stats()["requested_bytes.all.current"] == size
+            assert torch.cuda.memory._snapshot()["allocator_settings"]["PYTORCH_CUDA_ALLOC_CONF"] == text
+            del x
+    finally:
+        torch.cuda.memory._set_allocator_settings("")
+
+
+def test_large_blocks_are_not_split() -> None:
+    mib = 1 << 20
+    try:
+        torch.cuda.memory._set_allocator_settings("max_split_size_mb:32")
+        del (x := [torch.empty(64 * mib, dtype=torch.uint8, device="cuda")])[0]
+        y = torch.empty(24 * mib, dtype=torch.uint8, device="cuda")
+        assert torch.cuda.memory_reserved() == 88 * mib  # a small request has no part of it
+        z = torch.empty(50 * mib, dtype=torch.uint8, device="cuda")
+        assert torch.cuda.memory_reserved() == 88 * mib and torch.cuda.memory_allocated() == 88 * mib
+        del x, y, z
+    finally:
+        torch.cuda.memory._set_allocator_settings("")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("foo:1,bar:2", "Unrecognized key 'foo'"),
+        ("max_split_size_mb:2", "max_split_size_mb too small, must be >= 20"),
+        ("garbage_collection_threshold:1.2", "garbage_collect_threshold is invalid"),
+        ("roundup_power2_divisions:3", "has to be power of 2"),
+        ("expandable_segments:x", "Expected 'True' or 'False'"),
+        ("pinned_num_register_threads:1024", "less than or equal to 128"),
+        ("max_split_size_mb", "Expected a value"),
+    ],
+)
+def test_options_that_are_none(text: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        torch.cuda.memory._set_allocator_settings(text)

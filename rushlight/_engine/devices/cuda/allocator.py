@@ -29,6 +29,7 @@ from rushlight._engine.devices.cuda.accounts.figures import (
     Figures,
 )
 from rushlight._engine.devices.cuda.accounts.history import History, pool_id
+from rushlight._engine.devices.cuda.accounts.options import Current
 from rushlight._engine.names.absent_devices import OutOfMemoryError
 
 ROUND = 512
@@ -117,8 +118,14 @@ def _splits(pool: str, left: int) -> bool:
 
 
 def rounded(size: int) -> int:
-    """A request's size, as it is handed out."""
+    """A request's size, as it is handed out unless options say otherwise."""
     return (size + ROUND - 1) & -ROUND or ROUND
+
+
+def wanted(size: int) -> int:
+    """A request's size, as it is handed out, by the options of allocators (accounts/options.py)."""
+    special = Current.special
+    return (special.rounded(size) if special is not None else 0) or rounded(size)
 
 
 def segment_size(size: int) -> int:
@@ -218,7 +225,7 @@ class Allocator:
             elif self.open_books:
                 mending.mend(self)
             self.open_books = True
-            found = self._find(rounded(size), stream)
+            found = self._find(wanted(size), stream)
             if found is not None:
                 found.allocated, found.requested = True, size
                 self._all.took(found.size, size)
@@ -238,7 +245,7 @@ class Allocator:
         changes. Known once, it holds until other blocks are freed or handed out.
         """
         known = self.cycles.get(block)
-        if self.waiting or self.history is not None or self.on_allocate is not None:
+        if self.waiting or self.history is not None or self.on_allocate is not None or Current.special:
             return False
         if known is not None:
             known.count += 1
@@ -247,11 +254,11 @@ class Allocator:
         if block.streams or block.frames or (before is not None and not (before.allocated or before.held)):
             return False
         joined = after is not None and not (after.allocated or after.held)
-        wanted, whole = rounded(block.requested), block.size + (after.size if joined and after else 0)
-        if _splits(block.pool, whole - wanted) != joined or (joined and block.size != wanted):
+        need, whole = rounded(block.requested), block.size + (after.size if joined and after else 0)
+        if _splits(block.pool, whole - need) != joined or (joined and block.size != need):
             return False
         free = self.free_blocks.get((block.pool, block.stream), ())
-        at = bisect_left(free, ((wanted, 0),))
+        at = bisect_left(free, ((need, 0),))
         if joined and at < len(free) and free[at][1] is after:
             at += 1
         if at < len(free) and free[at][0] < (whole, block.address):
@@ -275,7 +282,7 @@ class Allocator:
     def _find(self, size: int, stream: Any) -> Block | None:
         pool = "small_pool" if size <= SMALL else "large_pool"
         free = self.free_blocks.get((pool, stream))
-        if free and len(free) == 1 and free[0][1].size > size:
+        if free and len(free) == 1 and free[0][1].size > size and Current.special is None:
             found = self._cut(free, size)
             if found is not None:
                 return found
@@ -308,6 +315,9 @@ class Allocator:
             return None
         at = bisect_left(free, ((size, 0),))
         if at == len(free):
+            return None
+        special = Current.special
+        if special is not None and pool == "large_pool" and not special.fits(size, free[at][1].size):
             return None
         block = free.pop(at)[1]
         self._note_split(block, -1)
@@ -351,7 +361,9 @@ class Allocator:
 
     def _split(self, block: Block, size: int) -> Block:
         left = block.size - size
-        if _splits(block.pool, left):
+        special = Current.special
+        whole = special is not None and block.pool == "large_pool" and size >= special.max_split_size
+        if not whole and _splits(block.pool, left):
             rest = Block(self, block.address + size, left, block.stream, block.pool, block.segment)
             rest.previous, rest.next = block, block.next
             if rest.next is not None:

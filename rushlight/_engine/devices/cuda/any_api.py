@@ -66,7 +66,8 @@ def empty_cache() -> None:
 
 
 def empty_host_cache() -> None:
-    """Nothing: page-locked memory is not kept."""
+    """Give the driver all page-locked memory back that no tensor holds."""
+    api.platform().empty_host_cache()
 
 
 def get_memory_info(device: Any = None, /) -> tuple[int, int]:

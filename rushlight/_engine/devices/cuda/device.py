@@ -18,7 +18,7 @@ from rushlight._engine.core.callers import warn
 from rushlight._engine.core.device import device
 from rushlight._engine.devices.cuda import words
 from rushlight._engine.devices.cuda.accounts import tracing
-from rushlight._engine.devices.cuda.allocator import Allocator, Handle, rounded, segment_size
+from rushlight._engine.devices.cuda.allocator import Allocator, Handle, segment_size, wanted
 from rushlight._engine.devices.cuda.array import DeviceArray, row_strides
 from rushlight._engine.devices.cuda.configuration import Card
 from rushlight._engine.devices.cuda.philox import Philox
@@ -324,7 +324,7 @@ class Device(ABC):
         """The error where there is no memory of `size` bytes; observers hear of it first."""
         free = self.memory.total - self.memory.own - self.memory.used
         for observer in self.platform.observers:
-            observer(self.index, size, segment_size(rounded(size)), free)
+            observer(self.index, size, segment_size(wanted(size)), free)
         return OutOfMemoryError(words.out_of_memory(self, size))
 
     def empty(

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from rushlight._engine.devices.cuda.accounts import options
 from rushlight._engine.devices.cuda.accounts.history import LEVELS, History
 from rushlight._engine.devices.cuda.allocator import Allocator, Handle
 from rushlight._engine.devices.cuda.api import backend, index_of, platform
@@ -310,19 +311,21 @@ def _snapshot(device: Any = None, augment_with_fx_traces: bool = False) -> dict[
     return {
         "segments": segments,
         "device_traces": [[] if h is None else list(h.events) for h in histories],
-        "allocator_settings": dict(_SETTINGS),
+        "allocator_settings": _settings(),
         "external_annotations": [],
     }
 
 
-_SETTINGS = {
-    "PYTORCH_CUDA_ALLOC_CONF": "",
-    "max_split_size": -1,
-    "garbage_collection_threshold": 0.0,
-    "expandable_segments": False,
-    "release_lock_on_cudamalloc": False,
-    "pinned_use_cuda_host_register": False,
-}
+def _settings() -> dict[str, Any]:
+    now = options.Current.options
+    return {
+        "PYTORCH_CUDA_ALLOC_CONF": now.text,
+        "max_split_size": -1 if now.max_split_size == sys.maxsize else now.max_split_size,
+        "garbage_collection_threshold": now.garbage_collection_threshold,
+        "expandable_segments": now.expandable_segments,
+        "release_lock_on_cudamalloc": now.release_lock_on_cudamalloc,
+        "pinned_use_cuda_host_register": now.pinned_use_cuda_host_register,
+    }
 
 
 def _allocation_traceback(data_ptr: int) -> list[dict[str, Any]] | None:

@@ -10,7 +10,7 @@ from typing import Any
 from rushlight._engine.core.device import device as TorchDevice
 from rushlight._engine.core.settings import settings
 from rushlight._engine.devices.cuda import words
-from rushlight._engine.devices.cuda.accounts import tracing
+from rushlight._engine.devices.cuda.accounts import options, tracing
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.configuration import parse
 from rushlight._engine.devices.cuda.rows import Rows as Device
@@ -88,7 +88,10 @@ class Platform:
             with self._lock:
                 found = self._devices.get(index)
                 if found is None:
+                    if not self._devices:
+                        options.from_environment()
                     found = self._make(self.checked(index))
+                    found.allocator.fraction = options.Current.options.per_process_memory_fraction
                     if tracing.CallbackRegistry.active:
                         tracing.listen(found.allocator)
                     self._devices[index] = found
@@ -128,6 +131,16 @@ class Platform:
         """
         devices = self._devices
         return devices.get(self.current) or next(iter(devices.values()), None) or self.device(None)
+
+    def empty_host_cache(self) -> None:
+        """Give page-locked memory back that is kept for later; a simulated device keeps none."""
+        if self.setting.real and self._devices:
+            # a simulated device needs no driver
+            from rushlight._engine.devices.cuda.driver import pinned
+
+            device: Any = self._used()
+            with device.uncaptured(True):
+                pinned.of(device.driver).empty()
 
     def host_registered(self, name: str, *args: int) -> int:
         """What the driver answers to page-locking memory of the host's, or to ending that; 0 where devices

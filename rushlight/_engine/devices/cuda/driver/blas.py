@@ -31,7 +31,7 @@ _TYPES = {
     "complex64": (4, 4, 68),
     "complex128": (5, 5, 70),
 }
-_TF32 = 77
+_COMPLEX, _TF32 = (4, 5), 77
 _SCALARS: dict[int, Any] = {
     0: ctypes.c_float,
     1: ctypes.c_double,
@@ -299,6 +299,8 @@ class Products:
     ) -> PreparedProduct | None:
         """How cuBLASLt computes such a product; None where it has no algorithm for it."""
         kind, scale, compute = _TYPES[of]
+        if bias is not None and kind in _COMPLEX:
+            return None  # cuBLASLt adds none to complex numbers
         told = (
             f"{of}, column by column {right} @ {left} = {result}, bias {bias is not None}, aligned {aligned}"
         )

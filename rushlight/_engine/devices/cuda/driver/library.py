@@ -163,6 +163,7 @@ class Driver:
         self.dead: str | None = None
         # What gives memory back that is cached, so that the driver has some for itself.
         self.reliefs: list[Callable[[], None]] = []
+        self.page_locked: Any = None  # the process's (pinned.py)
         self._devices: dict[int, int] = {}
         code = self.raw("cuInit")(0)
         if code == NO_DEVICE:

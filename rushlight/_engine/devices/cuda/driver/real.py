@@ -18,7 +18,7 @@ from rushlight._engine.devices.cuda import prepared
 from rushlight._engine.devices.cuda.array import DeviceArray, row_strides
 from rushlight._engine.devices.cuda.configuration import Card
 from rushlight._engine.devices.cuda.device import NOTHING, NotServed
-from rushlight._engine.devices.cuda.driver import quick
+from rushlight._engine.devices.cuda.driver import pinned, quick
 from rushlight._engine.devices.cuda.driver.library import ATTRIBUTES, NoDriver, driver as the_driver
 from rushlight._engine.devices.cuda.driver.modules import Modules
 from rushlight._engine.devices.cuda.driver.nvidia_libraries import NotInstalled
@@ -31,8 +31,6 @@ from rushlight._engine.ops.table import Row
 Array = np.ndarray[Any, Any]
 # A block's threads, and how many blocks of a grid there are for each multiprocessor at most.
 THREADS, WAVES = 256, 8
-# Of page-locked memory: all contexts may use it.
-_PORTABLE = 1
 # The outline of device memory: an array over all addresses, which nobody reads.
 _FIRST = 4096
 _window: Any = None
@@ -93,7 +91,7 @@ class Memory:
 
     def reserve(self, size: int) -> int:
         """The address of `size` bytes; DriverOutOfMemory where the device has no more."""
-        with self.device.uncaptured():
+        with self.device.uncaptured(True):  # another thread may begin to capture meanwhile
             found = ctypes.c_uint64()
             self.device.driver("cuMemAlloc_v2", ctypes.byref(found), size)
         self.used += size
@@ -101,7 +99,7 @@ class Memory:
 
     def release(self, address: int, size: int) -> None:
         """Give memory back."""
-        with self.device.uncaptured():
+        with self.device.uncaptured(True):
             self.device.driver("cuMemFree_v2", address)
         self.used -= size
 
@@ -131,7 +129,7 @@ class Real(Rows):
         self.modules = Modules(self.driver, card.capability)
         # What kernels write to that met a wrong index, in page-locked memory that both sides see.
         with self.uncaptured():
-            self.failures = ctypes.c_int64.from_address(self.driver.handle("cuMemHostAlloc", 8, _PORTABLE))
+            self.failures = ctypes.c_int64.from_address(pinned.of(self.driver).take(8))
         self.failures.value = 0
         self._blas: Any = None
         self._solver: Any = None
@@ -260,7 +258,7 @@ class Real(Rows):
             self.flush_before(operands, results)
         function = self.modules.loaded.get(source)
         if function is None:
-            with self.uncaptured():
+            with self.uncaptured(True):
                 function = self.modules.function(source)
         current = self.current
         if current.recording is not None:
@@ -407,9 +405,9 @@ class Real(Rows):
     def page_locked(self, array: Array) -> Array:
         """A copy of a dense host's array in page-locked memory, which is freed with it."""
         with self.uncaptured(True):  # a DataLoader's thread pins while another one captures
-            address = self.driver.handle("cuMemHostAlloc", array.nbytes, _PORTABLE)
+            address = pinned.of(self.driver).take(array.nbytes)
         memory = (ctypes.c_uint8 * array.nbytes).from_address(address)
-        weakref.finalize(memory, _freed, self, address).atexit = False
+        weakref.finalize(memory, _freed, self, address, array.nbytes).atexit = False
         made: Array = np.ndarray(array.shape, array.dtype, memoryview(memory), 0, array.strides)
         made[...] = array
         return made
@@ -548,11 +546,9 @@ class Real(Rows):
         return self._solver
 
 
-def _freed(device: Real, address: int) -> None:
-    if device.platform.forked:
-        return  # the parent's to free
-    with device.visited(), device.uncaptured(True):  # else it would spoil a capture that is under way
-        device.driver.raw("cuMemFreeHost")(address)
+def _freed(device: Real, address: int, size: int) -> None:
+    if not device.platform.forked:  # else it is the parent's
+        pinned.of(device.driver).give(address, size)
 
 
 class _Visit:
