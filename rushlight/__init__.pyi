@@ -74,7 +74,10 @@ from rushlight.ao.quantized_tensors import _empty_per_channel_affine_quantized a
 from rushlight import _export as _export
 from rushlight.toplevel.checks import _functional_assert_async as _functional_assert_async
 from rushlight import _functorch as _functorch
+from rushlight.optim.fused_steps import _fused_adam_ as _fused_adam_
+from rushlight.optim.fused_steps import _fused_adamw_ as _fused_adamw_
 from rushlight.nn.attention import _fused_sdp_choice as _fused_sdp_choice
+from rushlight.optim.fused_steps import _fused_sgd_ as _fused_sgd_
 from rushlight.nn.scaled import _grouped_mm as _grouped_mm
 from rushlight.toplevel.functions import _has_compatible_shallow_copy_type as _has_compatible_shallow_copy_type
 from rushlight import _higher_order_ops as _higher_order_ops

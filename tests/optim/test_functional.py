@@ -198,3 +198,40 @@ def test_a_step_in_the_graph() -> None:
     )
     found = torch.autograd.grad(moved.sum(), (p, grad))
     assert found[0].tolist() == pytest.approx([2, 2]) and torch.isfinite(found[1]).all()
+
+
+def test_fused_steps_are_those_of_classes():
+    torch.manual_seed(0)
+    begin, grad = torch.randn(3, 2), torch.randn(3, 2)
+    options = {"beta1": 0.9, "beta2": 0.99, "weight_decay": 0.05, "eps": 1e-8, "amsgrad": False}
+    for fused, cls in ((torch._fused_adamw_, torch.optim.AdamW), (torch._fused_adam_, torch.optim.Adam)):
+        p = begin.clone().requires_grad_()
+        optimizer = cls([p], 0.1, (0.9, 0.99), weight_decay=0.05)
+        own, means, squares = begin.clone(), torch.zeros(3, 2), torch.zeros(3, 2)
+        for step in (1.0, 2.0):
+            p.grad = grad.clone()
+            optimizer.step()
+            count, given = torch.tensor(step), grad * 2
+            scaling = {"grad_scale": torch.tensor(2.0), "found_inf": torch.tensor(0.0)}
+            fused(
+                [own], [given], [means], [squares], [], [count], lr=0.1, maximize=False, **options, **scaling
+            )
+            assert count.item() == step and given.equal(grad)
+        assert torch.allclose(own, p.detach(), atol=1e-7)
+        kept, told = own.clone(), torch.tensor(1.0)
+        fused(
+            [own], [grad], [means], [squares], [], [count], lr=0.1, maximize=False, found_inf=told, **options
+        )
+        assert own.equal(kept)
+
+
+def test_fused_steps_with_momentum():
+    begin, grad = torch.ones(3), torch.full((3,), 0.5)
+    p, own, buffer = begin.clone().requires_grad_(), begin.clone(), torch.zeros(3)
+    optimizer = torch.optim.SGD([p], 0.1, momentum=0.9, dampening=0.2, weight_decay=0.1)
+    options = {"weight_decay": 0.1, "momentum": 0.9, "lr": 0.1, "dampening": 0.2, "nesterov": False}
+    for first in (True, False):
+        p.grad = grad.clone()
+        optimizer.step()
+        torch._fused_sgd_([own], [grad], [buffer], maximize=False, is_first_step=first, **options)
+    assert torch.allclose(own, p.detach()) and torch.allclose(buffer, optimizer.state[p]["momentum_buffer"])

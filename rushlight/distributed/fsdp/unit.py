@@ -81,7 +81,8 @@ class Unit:
         rank = 0 if shards is None else dist.get_rank(shards)
         if place is not None:
             for p in params:
-                p.data = p.data.to("cpu")
+                if not p.is_meta:  # what is there is given memory later, by to_empty(device="cpu")
+                    p.data = p.data.to("cpu")
         self.layout: Layout = layout([tuple(_part(p).shape) for p in params], world, rank, align)
         self.dtype, self.device = params[0].dtype, params[0].device
         self.wanted, self.offloaded = (param_dtype, reduce_dtype), place is not None

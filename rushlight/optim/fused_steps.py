@@ -1,0 +1,120 @@
+"""torch._fused_adam_, _fused_adamw_, _fused_sgd_: what programs' own optimizers call for lists of tensors.
+
+`state_steps` count the step that is done already. Where `found_inf` is not 0 nothing is done; gradients are
+divided, in place, by `grad_scale`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import rushlight as torch
+from rushlight._engine.tensors.tensor import Tensor
+from rushlight.optim import functional
+
+Tensors = Sequence[Tensor]
+
+
+def _ready(grads: Tensors, grad_scale: Tensor | None, found_inf: Tensor | None) -> bool:
+    """Whether there is a step; gradients are then unscaled."""
+    if found_inf is not None and found_inf.item():
+        return False
+    if grad_scale is not None:
+        for grad in grads:
+            grad.div_(grad_scale)
+    return True
+
+
+def _adam(
+    step: Callable[..., None], lists: Sequence[Tensors], steps: Tensors, options: dict[str, Any]
+) -> None:
+    ready = _ready(lists[1], options.pop("grad_scale"), options.pop("found_inf"))
+    if ready:
+        with torch.no_grad():
+            step(*map(list, lists), [done - 1 for done in steps], fused=True, **options)
+
+
+def _fused_adam_(
+    self: Tensors,
+    grads: Tensors,
+    exp_avgs: Tensors,
+    exp_avg_sqs: Tensors,
+    max_exp_avg_sqs: Tensors,
+    state_steps: Tensors,
+    *,
+    lr: float | Tensor,
+    beta1: float,
+    beta2: float,
+    weight_decay: float,
+    eps: float,
+    amsgrad: bool,
+    maximize: bool,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+) -> None:
+    """A step of Adam."""
+    options = dict(locals())
+    lists = [options.pop(name) for name in ("self", "grads", "exp_avgs", "exp_avg_sqs", "max_exp_avg_sqs")]
+    _adam(functional.adam, lists, options.pop("state_steps"), options)
+
+
+def _fused_adamw_(
+    self: Tensors,
+    grads: Tensors,
+    exp_avgs: Tensors,
+    exp_avg_sqs: Tensors,
+    max_exp_avg_sqs: Tensors,
+    state_steps: Tensors,
+    *,
+    lr: float | Tensor,
+    beta1: float,
+    beta2: float,
+    weight_decay: float,
+    eps: float,
+    amsgrad: bool,
+    maximize: bool,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+) -> None:
+    """A step of AdamW."""
+    options = dict(locals())
+    lists = [options.pop(name) for name in ("self", "grads", "exp_avgs", "exp_avg_sqs", "max_exp_avg_sqs")]
+    _adam(functional.adamw, lists, options.pop("state_steps"), options)
+
+
+def _fused_sgd_(
+    self: Tensors,
+    grads: Tensors,
+    momentum_buffer_list: Tensors,
+    *,
+    weight_decay: float,
+    momentum: float,
+    lr: Any,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
+    is_first_step: bool,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+) -> None:
+    """A step of SGD; the first one fills the momentum's buffers."""
+    if not _ready(grads, grad_scale, found_inf):
+        return
+    held: list[Any] = [None] * len(self) if is_first_step or not momentum else list(momentum_buffer_list)
+    with torch.no_grad():
+        functional.sgd(
+            list(self),
+            list(grads),
+            held,
+            fused=True,
+            weight_decay=weight_decay,
+            momentum=momentum,
+            lr=lr,
+            dampening=dampening,
+            nesterov=nesterov,
+            maximize=maximize,
+        )
+        for kept, made in zip(momentum_buffer_list, held, strict=False):
+            if is_first_step and made is not None:
+                kept.copy_(made)
