@@ -318,8 +318,12 @@ def forward(
     most, parts = _parts(samples, prod(out))
     ai = offsets((most, *out), (xs[0], *_times(xs[2:], stride)))
     ci = offsets((most, *out), (cs[0], *cs[2:]))
-    at = offsets((channels // deep, *kernel), (deep * xs[1], *_times(xs[2:], dilation)))
-    bt = offsets((channels // deep, *kernel), (deep * ws[1], *ws[2:]))
+    inner = [(channels // deep, deep * xs[1], deep * ws[1])]
+    taps = [*zip(kernel, _times(xs[2:], dilation), ws[2:], strict=True)]
+    # In the order of the filters' memory, which are read from one end to the other.
+    inner = [*taps, *inner] if has_channels_last(*w, (3, 4, 5)) else [*inner, *taps]
+    sizes, of_x, of_w = zip(*inner, strict=True)
+    at, bt = offsets(sizes, of_x), offsets(sizes, of_w)
     each = outs // groups
     if groups == 1 and most == samples and not form.pairs and plan.few(ai, at, np.arange(outs) * ws[0], bt):
         return plan
