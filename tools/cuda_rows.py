@@ -122,7 +122,7 @@ def served(row: Row) -> str:
         return DRAWN
     if row.kind == "view" or row.options.get("is_view"):
         return VIEW
-    if row.kind == "composite" and row.fused is None:
+    if row.kind == "composite" and (row.fused is None or row.options.get("in_parts")):
         return ROWS_OF
     return KERNEL if row.kind == "pointwise" and _has_code(row) else LIBRARY
 

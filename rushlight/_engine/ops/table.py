@@ -334,7 +334,7 @@ reduce = _decorator("reduce", out=True)
 view = _decorator("view")
 index = _decorator("index")
 contract = _decorator("contract")
-# options: unread, the numbers of results that the gradient does not look at; in_parts, whether a recorder
-# that fuses takes the rows of the body instead of a kernel that is `resolved`
+# options: unread, the numbers of results that the gradient does not look at; in_parts, whether recorders that
+# fuse, and other devices, take the rows of the body instead of a kernel
 composite = _decorator("composite")
 opaque = _decorator("opaque")

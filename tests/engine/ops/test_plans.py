@@ -57,6 +57,13 @@ def test_a_tracked_convolution_with_a_bias_goes_by_a_plan(monkeypatch):
     assert torch.equal(found, wanted) and grad.shape == w.shape
 
 
+def test_a_convolution_with_a_bias_is_its_rows_on_other_devices():
+    x, w, b = (torch.ones(shape, device="meta") for shape in ((2, 3, 5, 5), (4, 3, 3, 3), (4,)))
+    with profile() as seen:
+        assert F.conv2d(x, w, b, padding=1).shape == (2, 4, 5, 5)
+    assert "aten::_convolution" in {event.key for event in seen.key_averages()}
+
+
 def test_planned_views_share_memory_and_version():
     x = torch.zeros(4, 6)
     for view in thrice(lambda: x.transpose(0, 1).reshape(6, 2, 2).flatten(1)):

@@ -69,7 +69,7 @@ def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run, by_na
         lines += [f"    if _LOCAL.enabled and ({grads}):", f"        _record(({names},), _out)"]
     text = "\n".join([*lines, "    return _out", ""])
     scope |= {
-        "_meta": _elsewhere(row, whole, rules, otherwise),
+        "_meta": otherwise if row.options.get("in_parts") else _elsewhere(row, whole, rules, otherwise),
         "_hush": hush,
         "_restore": restore,
         "_otherwise": otherwise,
