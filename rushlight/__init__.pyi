@@ -201,8 +201,8 @@ from rushlight.toplevel.functions import has_mkl as has_mkl
 from rushlight.toplevel.functions import has_openmp as has_openmp
 from rushlight.toplevel.functions import has_spectral as has_spectral
 from rushlight.toplevel.functions import hinge_embedding_loss as hinge_embedding_loss
-from rushlight.toplevel.functions import hsmm as hsmm
 from rushlight.sparse.products import hspmm as hspmm
+from rushlight.sparse.products import hsmm as hsmm
 from rushlight import hub as hub
 from rushlight._engine.tensors.limits import iinfo as iinfo
 from rushlight._engine.autograd.grad_mode import inference_mode as inference_mode

@@ -20,7 +20,6 @@ from rushlight.sparse.invariants import (
     wanted,
 )
 from rushlight.sparse.ops import softmax as softmax
-from rushlight.sparse.products import mm as _mm
 from rushlight.sparse.tensor import BLOCKS, COLUMNS, COMPRESSED, LEGACY, PARTS, SparseTensor, make
 
 
@@ -318,13 +317,13 @@ def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
 
 @_taken_over
 def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Tensor:
-    """The product of matrices (n, k) @ (k, m), the first one sparse: dense, or sparse if both are.
+    """The product of matrices (n, k) @ (k, m), of which either may be sparse: dense, or sparse if both are.
 
     reduce: what becomes of a row's terms, "sum" (the product), "mean", "amax" or "amin"; with it mat2 is
     dense, rows without values give zeros, and dtypes other than floating ones raise NotImplementedError.
     """
     if reduce is None:
-        return _mm(mat1, mat2)
+        return torch.mm(mat1, mat2)
     if not mat1.dtype.is_floating_point:
         raise NotImplementedError(f"\"spmm_reduce_kernel\" not implemented for '{mat1.dtype.legacy}'")
     (row, col), values = layouts.to_coo(mat1).parts
@@ -336,8 +335,8 @@ def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Tensor:
 
 @_taken_over
 def addmm(mat: Tensor, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """beta * mat + alpha * (mat1 @ mat2), of matrices (n, m), (n, k) and (k, m), mat1 sparse."""
-    return products.addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
+    """beta * mat + alpha * (mat1 @ mat2), of matrices (n, m), (n, k) and (k, m), which may be sparse."""
+    return torch.addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
 
 
 def _sampled_batch(input: SparseTensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> SparseTensor:

@@ -294,7 +294,7 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
         name, n = ("mat1", mat1.ndim) if mat1.ndim != 2 else ("mat2", mat2.ndim)
         raise RuntimeError(f"{name} must be a matrix, got {n}-D tensor")
     check_multipliable(mat1.shape, mat2.shape)
-    product = mm(mat1, mat2)
+    product = torch.mm(mat1, mat2)
     if isinstance(input, SparseTensor) and isinstance(product, SparseTensor):
         return like(input, add(mul(to_coo(input), beta), to_coo(product), alpha=alpha))
     if isinstance(input, SparseTensor):
@@ -354,6 +354,9 @@ def hspmm(mat1: Any, mat2: Any) -> SparseTensor:
         (mat1.shape[0], mat2.shape[1]),
         True,
     )
+
+
+hsmm = hspmm
 
 
 @op()

@@ -112,11 +112,11 @@ def smm(input: Tensor, mat2: Tensor) -> Tensor:
 
 
 def spmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """A sparse matrix times a dense one."""
-    return torch.sparse.mm(input, mat2)
+    """The product of two matrices, of which the first one may be sparse."""
+    return torch.mm(input, mat2)
 
 
-dsmm = hsmm = spmm
+dsmm = spmm
 
 
 def saddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:

@@ -129,6 +129,17 @@ def test_gradients():
     assert found.layout is torch.sparse_coo
 
 
+def test_products_named_after_sparse_matrices_take_dense_ones():
+    a, b = torch.arange(4.0).reshape(2, 2), torch.arange(6.0).reshape(2, 3).requires_grad_()
+    for product in (torch.spmm, torch.dsmm, torch.sparse.mm):
+        equal(product(a, b), a @ b)
+        equal(product(a.to_sparse(), b), a @ b)
+    equal(torch.sparse.addmm(b, a, b), b + a @ b)
+    assert torch.hsmm(a.to_sparse(), b.detach()).is_sparse
+    with pytest.raises(RuntimeError, match=r"Sparse \+ Strided @ Strided"):
+        torch.sparse.addmm(a.to_sparse(), a, a)
+
+
 def test_sampled_addmm_and_reductions_of_terms():
     s, a, b = coo().to_sparse_csr(), torch.ones(2, 4), torch.arange(12.0).reshape(4, 3)
     equal(
