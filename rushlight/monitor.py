@@ -84,7 +84,8 @@ class Stat:
     """Values of a window of time, or of so many; its aggregations are told as an event when the window ends.
 
     name: what the event's data are named by, "name.sum". aggregations: of Aggregation. window_size: how
-    long a window is. max_samples: a window ends after so many values, too.
+    long a window is. max_samples: so many values are all of a window's: it is told then, and what is added
+    before the next one begins does not count.
     """
 
     def __init__(
@@ -95,9 +96,11 @@ class Stat:
         max_samples: int | None = None,
     ) -> None:
         self._name, self._aggregations = name, list(aggregations)
-        self._window, self._most = window_size.total_seconds(), max_samples
+        self._length, self._most = window_size.total_seconds(), max_samples
         self._values: list[float] = []
-        self._began = time.monotonic()
+        self._told: list[float] = []  # the values of the window that was told last
+        self._window = self._now()
+        self._told_window: int | None = None
 
     @property
     def name(self) -> str:
@@ -107,40 +110,46 @@ class Stat:
     @property
     def count(self) -> int:
         """How many values the window has."""
-        self._tell_if_over()
         return len(self._values)
 
     def add(self, v: float) -> None:
         """Count a value."""
         self._tell_if_over()
-        self._values.append(v)
-        if self._most is not None and len(self._values) >= self._most:
-            self._tell()
+        if self._told_window != self._window:
+            self._values.append(float(v))
+            self._tell_if_over()
 
     def get(self) -> dict[Aggregation, float]:
-        """The aggregations of the window as it is."""
-        self._tell_if_over()
-        return {kind: _aggregate(kind, self._values) for kind in self._aggregations}
+        """The aggregations of the window that was told last."""
+        return {kind: _aggregate(kind, self._told) for kind in self._aggregations}
 
-    def _tell_if_over(self) -> None:
-        if time.monotonic() - self._began >= self._window:
+    def __del__(self) -> None:
+        if hasattr(self, "_told_window"):  # it was made
             self._tell()
 
+    def _now(self) -> int:
+        """The number of the window that time is in."""
+        return int(time.monotonic() / self._length) if self._length > 0 else time.monotonic_ns()
+
+    def _tell_if_over(self) -> None:
+        now = self._now()
+        full = self._most is not None and len(self._values) >= self._most
+        if now != self._window or (full and self._told_window != self._window):
+            self._tell()
+            self._told_window, self._window = self._window, now
+
     def _tell(self) -> None:
-        data = {
-            f"{self._name}.{kind.name.lower()}": _aggregate(kind, self._values) for kind in self._aggregations
-        }
-        if self._values:
+        self._told, self._values = self._values, []
+        if self._told:
+            data = {f"{self._name}.{kind.name.lower()}": value for kind, value in self.get().items()}
             log_event(Event(STAT_EVENT, datetime.now(), data))
-        self._values = []
-        self._began = time.monotonic()
 
 
 def _aggregate(kind: Aggregation, values: list[float]) -> float:
     if kind is Aggregation.COUNT:
-        return len(values)
+        return float(len(values))
     if not values or kind is Aggregation.NONE:
-        return 0
+        return 0.0
     return {
         Aggregation.VALUE: values[-1],
         Aggregation.MEAN: sum(values) / len(values),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import rushlight
+from rushlight._engine.core.determinism import Determinism
 
 # The switch's name in torch._C: the object below torch.backends, and its attribute.
 _ATTRIBUTES = {
@@ -71,6 +72,16 @@ def _public(path: str) -> Callable[..., Any]:
     return call
 
 
+def _get_fill() -> bool:
+    return Determinism.fill_uninitialized_memory
+
+
+def _set_fill(mode: bool) -> None:
+    setattr(_below("utils.deterministic"), "fill_uninitialized_memory", mode)
+
+
 FUNCTIONS = {name: _public(path) for name, path in _FUNCTIONS.items()}
 for _switch, _where in _ATTRIBUTES.items():
     FUNCTIONS[f"_get_{_switch}"], FUNCTIONS[f"_set_{_switch}"] = _attribute(*_where)
+FUNCTIONS["_get_deterministic_fill_uninitialized_memory"] = _get_fill
+FUNCTIONS["_set_deterministic_fill_uninitialized_memory"] = _set_fill

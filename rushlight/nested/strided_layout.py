@@ -205,6 +205,12 @@ class Strided(NestedTensor):
             return f"nested_tensor([\n{said}\n], grad_fn=<{type(self.grad_fn).__name__}>)"
         return f"nested_tensor([\n{said}\n]{', requires_grad=True' * self.requires_grad})"
 
+    def is_same_size(self, other: Tensor) -> bool:
+        """Whether both have components of the same sizes."""
+        if not isinstance(other, Strided):
+            raise RuntimeError("Expected both self and other to be nested tensors.")
+        return bool(torch.equal(self._nested_tensor_size(), other._nested_tensor_size()))
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         parts = (
             self._nested_tensor_size(),

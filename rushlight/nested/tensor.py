@@ -292,6 +292,10 @@ class NestedTensor(Tensor):
             said += ", requires_grad=True"
         return f"NestedTensor({said}, contiguous={self.is_contiguous()})"
 
+    def is_same_size(self, other: Tensor) -> bool:
+        """Whether the sizes are equal: the uneven one to itself alone."""
+        return bool(self.shape == other.shape)
+
     def __deepcopy__(self, memo: Any) -> NestedTensor:
         return self.like(self._values.detach().clone().requires_grad_(self.requires_grad))
 

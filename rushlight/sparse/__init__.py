@@ -227,7 +227,13 @@ sparse_csr_tensor, sparse_csc_tensor, sparse_bsr_tensor, sparse_bsc_tensor = map
 
 def nothing(name: str, size: Any, layout: Any, dtype: Any = None, where: Any = None) -> Tensor:
     """A tensor of a layout that holds nothing, for the factory NAME."""
-    if name not in ("empty", "zeros", "empty_like", "zeros_like", "new_empty", "new_zeros"):
+    if name.endswith("_like") and name != "zeros_like":
+        backend = "SparseCPU" if layout is torch.sparse_coo else "SparseCsrCPU"
+        raise NotImplementedError(
+            f"Could not run 'aten::empty_strided' with arguments from the '{backend}' backend: {name} of a "
+            f"dense tensor gives none of layout {layout}; use zeros_like"
+        )
+    if name not in ("empty", "zeros", "zeros_like", "new_empty", "new_zeros"):
         raise RuntimeError(f"{name}(...) is not implemented for sparse layout")
     size = list(size)
     values = torch.zeros(0, dtype=dtype, device=where)

@@ -1,5 +1,7 @@
 """torch.foreach: the functions of torch._foreach_* by their public names."""
 
+import pytest
+
 import rushlight as torch
 from rushlight import foreach
 
@@ -15,3 +17,13 @@ def test_lists() -> None:
     foreach.mul_(xs, 2)
     assert [t.tolist() for t in xs] == [[2, 2], [4, 4, 4]]
     assert [t.item() for t in foreach.norm(xs, 1)] == [4, 12]
+
+
+def test_packed_numbers_are_a_contiguous_vector():
+    tensors = [torch.ones(2), torch.ones(2)]
+    found = torch._foreach_addcmul(tensors, tensors, tensors, torch.tensor([1.0, 2.0]))
+    assert [t.tolist() for t in found] == [[2, 2], [3, 3]]
+    with pytest.raises(RuntimeError, match="to be of dimension 1. Got 0 instead"):
+        torch._foreach_addcmul(tensors, tensors, tensors, torch.tensor(2.0))
+    with pytest.raises(RuntimeError, match="Expected scalars to be contiguous"):
+        torch._foreach_addcdiv(tensors, tensors, tensors, torch.tensor([1.0, 2.0, 3.0])[::2])

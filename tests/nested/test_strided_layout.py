@@ -132,3 +132,13 @@ def test_components_of_a_file_may_have_lengths() -> None:
         {"values": torch.arange(6), "offsets": torch.tensor([0, 3, 6]), "lengths": torch.tensor([2, 1])}
     )
     assert [part.tolist() for part in made.unbind()] == [[0, 1], [3]]
+
+
+def test_sizes_are_those_of_components() -> None:
+    a, b = _made(), torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(2, 3)])
+    assert a.is_same_size(_made())
+    assert not a.is_same_size(b)
+    parts = [torch.ones(2, 3), torch.ones(1, 3)]
+    jagged: list[Any] = [torch.nested.nested_tensor(parts, layout=torch.jagged) for _ in range(2)]
+    assert jagged[0].is_same_size(jagged[0] * 2)
+    assert not jagged[0].is_same_size(jagged[1])

@@ -1,5 +1,7 @@
 """Batches of compressed matrices, tensors without values, and what is no conversion."""
 
+from typing import Any
+
 import pytest
 
 import rushlight as torch
@@ -66,3 +68,12 @@ def test_a_sum_over_all_that_keeps_dims_is_rounded_once():
     for kept in (whole.sum((0, 1), keepdim=True), torch.zeros(2, 3).to_sparse().sum((0, 1), keepdim=True)):
         assert kept.shape[:2] == (1, 1)
     assert whole.sum((0, 1), keepdim=True).to_dense().tolist() == [[[6] * 4]]
+
+
+@pytest.mark.parametrize("name", ["empty_like", "ones_like", "rand_like"])
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr])
+def test_a_dense_tensor_has_no_sparse_likes_but_zeros(name: str, layout: Any) -> None:
+    dense = torch.ones(2, 2)
+    with pytest.raises(NotImplementedError, match="Could not run 'aten::empty_strided'"):
+        getattr(torch, name)(dense, layout=layout)
+    assert torch.zeros_like(dense, layout=layout).layout is layout

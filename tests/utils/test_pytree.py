@@ -72,3 +72,8 @@ def test_only_some_leaves():
     assert pytree._broadcast_to_and_flatten([1, 2], pytree.tree_structure([1, [2, 3]])) == [1, 2, 2]
     with pytest.raises(ValueError, match=r"missing key\(s\): {'a'}; extra key\(s\): {'b'}"):
         pytree.tree_map(lambda *v: 0, {"a": 1}, {"b": 1})
+
+
+def test_a_size_is_put_together_as_a_tuple() -> None:
+    assert pytree.tree_map(lambda _: None, torch.Size([1, 2])) == (None, None)
+    assert type(pytree.tree_map(lambda n: n + 1, torch.Size([1, 2]))) is tuple

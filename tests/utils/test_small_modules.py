@@ -41,6 +41,36 @@ def test_stats_are_told_as_events():
     assert told[0].data == {"loss.sum": 3, "loss.count": 2} and stat.count == 0
 
 
+def test_a_stat_has_what_was_told_last():
+    stat = Stat("loss", [Aggregation.SUM, Aggregation.COUNT], timedelta(hours=1), 2)
+    stat.add(1)
+    assert set(stat.get().values()) == {0.0} and stat.count == 1
+    stat.add(2)
+    stat.add(5)  # the window has had all its values
+    assert stat.get() == {Aggregation.SUM: 3.0, Aggregation.COUNT: 2.0} and stat.count == 0
+    told = []
+    handle = register_event_handler(told.append)
+    short = Stat("short", [Aggregation.MAX], timedelta(hours=1))
+    short.add(4)
+    del short
+    unregister_event_handler(handle)
+    assert told[0].data == {"short.max": 4.0}
+
+
+def test_uninitialized_memory_is_switched_by_its_private_name():
+    was = torch._C._get_deterministic_fill_uninitialized_memory()
+    torch._C._set_deterministic_fill_uninitialized_memory(not was)
+    assert torch.utils.deterministic.fill_uninitialized_memory is not was
+    torch._C._set_deterministic_fill_uninitialized_memory(was)
+
+
+def test_a_type_of_tensors_is_no_base():
+    with pytest.raises(TypeError, match="'torch.FloatTensor' is not an acceptable base type"):
+
+        class _Own(torch.FloatTensor):
+            pass
+
+
 def test_top_level():
     x = torch.tensor([[3.0, 4.0], [6.0, 8.0]])
     assert torch.norm_except_dim(x, 2, 0).tolist() == [[5.0], [10.0]]

@@ -37,7 +37,7 @@ NODES: dict[Any, Node] = {
         lambda items, made: defaultdict(made[0], zip(made[1], items, strict=True)),
     ),
     deque: Node(lambda value: (list(value), value.maxlen), lambda items, most: deque(items, most)),
-    Size: Node(lambda value: (list(value), None), lambda items, context: Size(items)),
+    Size: Node(lambda value: (list(value), None), lambda items, context: tuple(items)),
     namedtuple: Node(lambda value: (list(value), type(value)), lambda items, kind: kind(*items)),
 }
 _DICTS = (dict, OrderedDict, defaultdict)

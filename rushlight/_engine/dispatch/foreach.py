@@ -129,7 +129,7 @@ def _spread(name: str, place: str, value: Any, count: int) -> Sequence[Any]:
                 else "Tensor list must have same number of elements as scalar list."
             )
         return value if kind == "tensors" else [plain_number(v) for v in value]
-    if isinstance(value, Tensor) and value.ndim == 0 and not value.requires_grad and place in "NPS":
+    if isinstance(value, Tensor) and value.ndim == 0 and not value.requires_grad and place in "NS":
         return [value.item()] * count
     if isinstance(value, Tensor) and place in "DP":
         if value.ndim != (place == "P"):
@@ -138,6 +138,8 @@ def _spread(name: str, place: str, value: Any, count: int) -> Sequence[Any]:
             raise RuntimeError(
                 f"Expected length of scalars to match input of length {count} but got {len(value)} instead."
             )
+        if place == "P" and not value.is_contiguous():
+            raise RuntimeError("Expected scalars to be contiguous.")
         return value.tolist() if place == "P" else [value] * count
     if is_number(value) and place != "T":
         return [plain_number(value)] * count

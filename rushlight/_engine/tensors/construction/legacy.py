@@ -107,6 +107,11 @@ class _LegacyType(type):
         dense = isinstance(instance, Tensor) and not getattr(instance, "is_sparse", False)
         return dense and instance._kind.dtype is cls.dtype and instance.is_cuda == cls.is_cuda
 
+    def __init__(cls, name: str, bases: tuple[type, ...], space: dict[str, Any]) -> None:
+        for base in bases:
+            raise TypeError(f"type 'torch.{base.__name__}' is not an acceptable base type; use torch.Tensor")
+        super().__init__(name, bases, space)
+
     def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
         return _make(cls.dtype, args, kwargs)
 
