@@ -140,6 +140,17 @@ def _get_available_device_type() -> str | None:
     return "cuda" if torch.cuda.is_available() else None
 
 
+def _get_device_module(device_type: str) -> Any:
+    """The module torch.cpu, torch.cuda, ... of a sort of devices."""
+    found = getattr(torch, device_type, None)
+    if found is None:
+        raise RuntimeError(
+            f"Device '{device_type}' does not have a corresponding module registered as "
+            f"'torch.{device_type}'."
+        )
+    return found
+
+
 def _get_all_device_indices() -> list[int] | None:
     """The numbers of all devices, None without any."""
     return list(range(torch.cuda.device_count())) if torch.cuda.is_available() else None

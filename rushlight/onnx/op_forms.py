@@ -12,6 +12,7 @@ from typing import Any
 
 from rushlight.onnx import (
     moment_forms as moment_forms,  # its forms
+    random_forms as random_forms,  # its forms
     resizing_forms as resizing_forms,  # its forms
     window_forms as window_forms,  # its forms
 )
@@ -497,7 +498,7 @@ def pad(form: Forms, self: Ref, pad: Any, mode: Any, value: Any) -> Ref:
 # --- made, copied, converted ------------------------------------------------------------------------
 
 
-@form_of("zeros", "zeros_like", "new_zeros")
+@form_of("zeros", "zeros_like", "new_zeros", "empty", "empty_like", "new_empty")
 def zeros(form: Forms) -> Ref:
     return form.filled(0)
 

@@ -114,3 +114,12 @@ def test_nothing_is_resampled_or_multiplied() -> None:
     x, weight = torch.zeros(2, 4, 5, requires_grad=True), torch.zeros(0, 5, requires_grad=True)
     F.linear(x, weight).sum().backward()
     assert weight.grad.shape == (0, 5) and x.grad.shape == (2, 4, 5)
+
+
+def test_the_extra_size_of_a_transposed_convolution():
+    layer = torch.nn.ConvTranspose2d(1, 1, 3, stride=2)
+    x = torch.ones(1, 1, 4, 4)
+    assert list(layer._output_padding(x, [10, 9], [2, 2], [0, 0], [3, 3], 2)) == [1, 0]
+    assert list(layer._output_padding(x, [12, 12], [2, 2], [0, 0], [3, 3], 2, [2, 2])) == [1, 1]
+    assert layer._output_padding(x, None, [2, 2], [0, 0], [3, 3], 2) == (0, 0)
+    assert layer(x, output_size=[10, 9]).shape == (1, 1, 10, 9)

@@ -291,11 +291,20 @@ class Conv3d(_ConvNd):
 class _ConvTransposeNd(_ConvNd):
     """The base of transposed convolutions of 1, 2 and 3 dims: the size of a result can be chosen."""
 
-    def _output_padding(self, input: Tensor, output_size: Sequence[int] | None) -> Sequence[int]:
+    def _output_padding(
+        self,
+        input: Tensor,
+        output_size: Sequence[int] | None,
+        stride: Sequence[int],
+        padding: Sequence[Any],
+        kernel_size: Sequence[int],
+        num_spatial_dims: int,
+        dilation: Sequence[int] | None = None,
+    ) -> Sequence[int]:
         """The extra size at one side with which the result has `output_size`."""
         if output_size is None:
             return self.output_padding
-        dims = len(self.kernel_size)
+        dims = num_spatial_dims
         leading = 2 if input.dim() == dims + 2 else 1
         sizes = output_size[leading:] if len(output_size) == leading + dims else output_size
         if len(sizes) != dims:
@@ -304,19 +313,26 @@ class _ConvTransposeNd(_ConvNd):
                 f"have {dims} or {leading + dims} elements (got {len(output_size)})"
             )
         least = [
-            (input.size(leading + d) - 1) * self.stride[d]
-            - 2 * int(self.padding[d])
-            + self.dilation[d] * (self.kernel_size[d] - 1)
+            (input.size(leading + d) - 1) * stride[d]
+            - 2 * int(padding[d])
+            + (dilation[d] if dilation is not None else 1) * (kernel_size[d] - 1)
             + 1
             for d in range(dims)
         ]
-        most = [low + step - 1 for low, step in zip(least, self.stride)]
+        most = [low + step - 1 for low, step in zip(least, stride)]
         if any(not low <= size <= high for low, size, high in zip(least, sizes, most)):
             raise ValueError(
                 f"requested an output size of {output_size}, but valid sizes range "
                 f"from {least} to {most} (for an input of {input.size()[2:]})"
             )
         return [size - low for size, low in zip(sizes, least)]
+
+    def _extra_size(self, input: Tensor, output_size: Sequence[int] | None) -> Sequence[int]:
+        """`_output_padding` of the layer's own sizes."""
+        dims = len(self.kernel_size)
+        return self._output_padding(
+            input, output_size, self.stride, self.padding, self.kernel_size, dims, self.dilation
+        )
 
 
 class ConvTranspose1d(_ConvTransposeNd):
@@ -363,7 +379,7 @@ class ConvTranspose1d(_ConvTransposeNd):
 
         `output_size` instead of output_padding: ValueError where it is none of the possible sizes.
         """
-        output_padding = self._output_padding(input, output_size)
+        output_padding = self._extra_size(input, output_size)
         return F.conv_transpose1d(
             input,
             self.weight,
@@ -416,7 +432,7 @@ class ConvTranspose2d(_ConvTransposeNd):
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         """(N, in, H, W) -> (N, out, H', W'), sizes and errors as of ConvTranspose1d."""
-        output_padding = self._output_padding(input, output_size)
+        output_padding = self._extra_size(input, output_size)
         return F.conv_transpose2d(
             input,
             self.weight,
@@ -469,7 +485,7 @@ class ConvTranspose3d(_ConvTransposeNd):
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         """(N, in, D, H, W) -> (N, out, D', H', W'), sizes and errors as of ConvTranspose1d."""
-        output_padding = self._output_padding(input, output_size)
+        output_padding = self._extra_size(input, output_size)
         return F.conv_transpose3d(
             input,
             self.weight,

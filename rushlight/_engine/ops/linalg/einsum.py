@@ -103,7 +103,7 @@ def einsum(equation: Any, operands: "*Any" = ()):
 def _of_equation(equation: str, operands: list[Tensor]):
     """einsum."""
     full = _normalised(equation, [t.ndim for t in operands])
-    _check_sizes(full, operands)
+    _check_sizes(equation, full, operands)
     if len(operands) == 2:
         terms, result = full.split("->")
         first, second = (_beside(t, term, result) for t, term in zip(operands, terms.split(","), strict=True))
@@ -140,16 +140,38 @@ def _beside(t: Any, labels: str, result: str) -> Any:
     return turned
 
 
-def _check_sizes(equation: str, operands: Any) -> None:
+def _check_sizes(equation: str, full: str, operands: Any) -> None:
+    """Raise PyTorch's RuntimeError where dims of one letter have sizes that do not go together; letters that
+    only `full` has stand for ellipses.
+    """
     seen: dict[str, int] = {}
-    for number, (term, t) in enumerate(zip(equation.split("->")[0].split(","), operands, strict=True)):
+    for number, (term, t) in enumerate(zip(full.split("->")[0].split(","), operands, strict=True)):
+        own: dict[str, int] = {}
         for c, n in zip(term, t.shape, strict=True):
-            if seen.get(c, 1) not in (1, n) and n != 1:
+            known = seen.get(c, 1)
+            if n != own.get(c, n):
                 raise RuntimeError(
-                    f"einsum(): subscript {c} has size {n} for operand {number} which "
-                    f"does not broadcast with previously seen size {seen[c]}"
+                    f"einsum(): subscript {c} is repeated for operand {number} but the sizes don't match, "
+                    f"{n} != {own[c]}"
                 )
-            seen[c] = max(n, seen.get(c, 1)) if n else 0
+            if known not in (1, n) and n != 1:
+                raise RuntimeError(_sizes_apart(c if c in equation else "", len(own), number, n, known))
+            own[c] = n
+            if n != 1:
+                seen[c] = n
+
+
+def _sizes_apart(letter: str, dim: int, operand: int, size: int, seen: int) -> str:
+    """What is said of a size of two operands; without a letter, of a dim of an ellipsis."""
+    if letter:
+        return (
+            f"einsum(): subscript {letter} has size {size} for operand {operand} which does not broadcast "
+            f"with previously seen size {seen}"
+        )
+    return (
+        f"einsum(): dimension {dim} covered by ellipsis in operand {operand}has size {size} which does not "
+        f"broadcast with previously seen ellipsis with size {seen} for the respective dimension"
+    )
 
 
 @lru_cache(maxsize=1024)
