@@ -20,6 +20,7 @@ from rushlight.nn.modules.utils import (
     _triple,
     changed,
     register_empty,
+    size_beyond,
 )
 from rushlight.nn.parameter import Parameter
 from rushlight.types import Device
@@ -304,28 +305,8 @@ class _ConvTransposeNd(_ConvNd):
         """The extra size at one side with which the result has `output_size`."""
         if output_size is None:
             return self.output_padding
-        dims = num_spatial_dims
-        leading = 2 if input.dim() == dims + 2 else 1
-        sizes = output_size[leading:] if len(output_size) == leading + dims else output_size
-        if len(sizes) != dims:
-            raise ValueError(
-                f"ConvTranspose{dims}D: for {input.dim()}D input, output_size must "
-                f"have {dims} or {leading + dims} elements (got {len(output_size)})"
-            )
-        least = [
-            (input.size(leading + d) - 1) * stride[d]
-            - 2 * int(padding[d])
-            + (dilation[d] if dilation is not None else 1) * (kernel_size[d] - 1)
-            + 1
-            for d in range(dims)
-        ]
-        most = [low + step - 1 for low, step in zip(least, stride)]
-        if any(not low <= size <= high for low, size, high in zip(least, sizes, most)):
-            raise ValueError(
-                f"requested an output size of {output_size}, but valid sizes range "
-                f"from {least} to {most} (for an input of {input.size()[2:]})"
-            )
-        return [size - low for size, low in zip(sizes, least)]
+        spread = dilation or [1] * num_spatial_dims
+        return size_beyond(input, output_size, stride, padding, kernel_size, spread)
 
     def _extra_size(self, input: Tensor, output_size: Sequence[int] | None) -> Sequence[int]:
         """`_output_padding` of the layer's own sizes."""

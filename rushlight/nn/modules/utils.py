@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
 from typing import Any
 
 import rushlight as torch
+from rushlight import Tensor
 from rushlight.nn import init
 from rushlight.nn.parameter import Parameter
 
@@ -30,6 +31,38 @@ _quadruple = _ntuple(4, "_quadruple")
 def _reverse_repeat_tuple(t: tuple[int, ...], n: int) -> tuple[int, ...]:
     """(2, 3) as F.pad wants it: (3, 3, 2, 2) with n = 2."""
     return tuple(x for x in reversed(t) for _ in range(n))
+
+
+def size_beyond(
+    input: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[Any],
+    kernel_size: Sequence[int],
+    dilation: Sequence[int],
+) -> list[int]:
+    """By how much a transposed convolution's result is to be larger than the least one, to have this size.
+    ValueError unless the stride leaves that open.
+    """
+    dims = len(dilation)
+    leading = 2 if input.dim() == dims + 2 else 1
+    sizes = size[leading:] if len(size) == leading + dims else size
+    if len(sizes) != dims:
+        raise ValueError(
+            f"ConvTranspose{dims}D: for {input.dim()}D input, output_size must "
+            f"have {dims} or {leading + dims} elements (got {len(size)})"
+        )
+    least = [
+        (input.size(leading + d) - 1) * stride[d] - 2 * padding[d] + dilation[d] * (kernel_size[d] - 1) + 1
+        for d in range(dims)
+    ]
+    most = [low + step - 1 for low, step in zip(least, stride)]
+    if any(not low <= n <= high for low, n, high in zip(least, sizes, most)):
+        raise ValueError(
+            f"requested an output size of {size}, but valid sizes range "
+            f"from {least} to {most} (for an input of {input.size()[2:]})"
+        )
+    return [n - low for n, low in zip(sizes, least)]
 
 
 def each_once(change: Callable[[Any], Any], query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:
