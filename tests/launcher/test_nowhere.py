@@ -33,6 +33,15 @@ def test_imports_by_any_way():
     assert run(code) == "True True PipelineStage\nTrue True\n"
 
 
+def test_the_older_place_of_placements_has_specs():
+    code = """if True:
+    from torch.distributed._tensor.placement_types import DTensorSpec, Replicate, TensorMeta
+    from torch.distributed.tensor import Replicate as Later, _dtensor_spec, placement_types
+    print(DTensorSpec is _dtensor_spec.DTensorSpec, Replicate is Later, hasattr(placement_types, "DTensorSpec"))
+    """
+    assert run(code) == "True True False\n"
+
+
 def test_what_it_can_be_used_for():
     absent = torch.ao.quantization.backend_config.BackendConfig
     assert (

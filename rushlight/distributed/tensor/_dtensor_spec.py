@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from rushlight.distributed.tensor.placement_types import Placement, _Cut
+from rushlight.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard, _Cut
 
-__all__ = ["DTensorSpec", "TensorMeta"]
+__all__ = ["DTensorSpec", "Partial", "Placement", "Replicate", "Shard", "TensorMeta"]
 
 
 class TensorMeta(NamedTuple):
