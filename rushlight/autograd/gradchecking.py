@@ -163,7 +163,7 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
 
 def _close(a: Matrix, b: Matrix, rtol: float, atol: float) -> bool:
     common = promote_types(a.dtype, b.dtype)
-    return bool(ops.allclose(a.to(common), b.to(common), rtol, atol, equal_nan=True))
+    return bool(ops.allclose(a.to(common), b.to(a.device, common), rtol, atol, equal_nan=True))
 
 
 def _disagree(i: int, j: int, expected: Matrix, found: Matrix, part: str, forward: bool, fast: bool) -> Any:

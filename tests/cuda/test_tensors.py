@@ -248,3 +248,30 @@ def test_tensorboard_takes_tensors_of_devices() -> None:
     from rushlight.utils.tensorboard.values import number
 
     assert number(torch.full((1,), 2.5, device="cuda", requires_grad=True)) == 2.5
+
+
+def test_moves_under_transforms() -> None:
+    x = torch.rand(2, 3, dtype=torch.float64, device="cuda", requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x: x.to("cpu") ** 2, (x,), check_forward_ad=True)
+    x = x.detach()
+    found = torch.func.vmap(lambda row: row.cpu() * 2)(x)
+    assert found.device.type == "cpu" and found.equal(x.cpu() * 2)
+    value, tangent = torch.func.jvp(lambda x: x.to("cpu", torch.float32) * 3, (x,), (torch.ones_like(x),))
+    assert value.dtype is tangent.dtype is torch.float32 and tangent.tolist() == [[3.0] * 3] * 2
+    assert torch.func.jacrev(lambda row: row.cpu() ** 2)(x[0]).diagonal().allclose(2 * x[0])
+    assert torch.func.hessian(lambda row: (row.cpu() ** 3).sum())(x[0]).diagonal().allclose(6 * x[0])
+    with torch.autograd.forward_ad.dual_level():
+        target = torch.zeros(2, 3, dtype=torch.float64)
+        target.copy_(torch.autograd.forward_ad.make_dual(x, torch.ones_like(x)))
+        assert torch.autograd.forward_ad.unpack_dual(target).tangent.tolist() == [[1.0] * 3] * 2
+
+
+def test_memory_that_nobody_has_written_is_filled_where_asked() -> None:
+    before = torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(True)
+    try:
+        assert torch.empty(3, 2, out=torch.zeros(1, device="cuda")).isnan().all()
+        grown = torch.zeros(2, dtype=torch.int64, device="cuda").resize_(9)
+        assert grown[:2].tolist() == [0, 0] and grown[2:].eq(torch.iinfo(torch.int64).max).all()
+    finally:
+        torch.use_deterministic_algorithms(before)

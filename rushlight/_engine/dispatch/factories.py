@@ -155,7 +155,7 @@ def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
         check_apart_from_itself(out._memory)  # the others write, as PyTorch's do
     if not row.options.get("unwritten"):
         out_arguments.write(row.name, out, found)
-    elif out._kind.backend is None:
+    elif not out._kind.on_meta:
         fill_unwritten(out._memory)
     return track(out) if given.get("requires_grad") else out
 

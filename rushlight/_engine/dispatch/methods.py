@@ -56,6 +56,13 @@ from rushlight._engine.tensors.tensor import Tensor, storage, wrap, wrap_view
 Array = np.ndarray[Any, Any]
 
 
+def _beside(t: Tensor, other: Tensor) -> Tensor:
+    """A tensor on another one's device, where vmap or forward mode has one of them: their ops go on there."""
+    if t._kind.backend is other._kind.backend or not wrapped((t, other)):
+        return t
+    return to(t, other._kind.device)
+
+
 def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     """Write `other`, broadcast and converted, into this tensor; it may be a number."""
     if other.__class__ in NUMBERS:
@@ -65,7 +72,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     if other.__class__ not in PLAIN and (taken := _copied_by_class(self, other, non_blocking)):
         return taken[0]
     if MODES and (wrapped((self, other)) or listening()):
-        return interpret(ROWS["_overwritten"], copy_, (self, other), {})
+        return interpret(ROWS["_overwritten"], copy_, (self, _beside(other, self)), {})
     if self._kind.lazy:
         return in_place.through(lambda own: copy_(own, other), self, other)
     if self._kind.backend is not other._kind.backend and not (self._kind.on_meta or other._kind.on_meta):
@@ -492,11 +499,9 @@ def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: Any = cont
                 "Trying to resize storage that is not resizable: a NumPy array sees it; "
                 "clone() the tensor first"
             )
-        if self._kind.backend is None:
-            grown = np.empty(need + offset * a.itemsize, np.uint8)
-            fill_unwritten(grown[flat.size // a.itemsize * a.itemsize :].view(a.dtype))
-        else:
-            grown = self._kind.backend.empty((need + offset * a.itemsize,), np.dtype(np.uint8))
+        backend, count = self._kind.backend, need + offset * a.itemsize
+        grown = np.empty(count, np.uint8) if backend is None else backend.empty((count,), np.dtype(np.uint8))
+        fill_unwritten(grown[flat.size // a.itemsize * a.itemsize :].view(a.dtype))
         grown[: flat.size] = flat
         storage(self)._bytes = flat = grown
     place(self, strided(flat, a.dtype, size, strides, offset), self._kind)

@@ -7,6 +7,7 @@ runs example by example, with PyTorch's warning.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
@@ -109,6 +110,10 @@ class Batching(Level):
     def wrap(self, value: Any) -> Any:
         """The tensors of a result, whose dim 0 is the batch, as this level's."""
         return mapped(lambda t: wrapper(Batched, t, self), value)
+
+    def through(self, t: Any, change: Callable[[Any], Any]) -> Any:
+        """The batch changed as a whole."""
+        return self.wrap(change(t.value))
 
     def whole(self, t: Any) -> Any:
         """The batch of a tensor, repeated where it has none."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import Any, Self, TypeVar
 
+from rushlight._engine.core.device import device
 from rushlight._engine.dispatch import arguments, interpreters
 from rushlight._engine.dispatch.overrides import past_interpreters
 from rushlight._engine.dispatch.runners import pointwise
@@ -52,6 +53,8 @@ class Level(interpreters.Interpreter):
             return getattr(import_module("rushlight._engine.transforms.functions"), self.what)(
                 self, row.of, args
             )
+        if row.name == "_to_dtype" and len(args) > 1 and isinstance(args[1], device):
+            return self.through(args[0], lambda t: call(t, *args[1:]))
         params = pointwise.public_params(row)
         out = None if any(p.name == "out" for p in params) else kwargs.pop("out", None)
         bound = arguments.bind(row, args, kwargs, params)
@@ -74,6 +77,10 @@ class Level(interpreters.Interpreter):
         raise NotImplementedError("abstract: Batching and Forward define it, and `rule` and `write`")
 
     rule = formula
+
+    def through(self, t: Any, change: Callable[[Any], Any]) -> Any:
+        """A tensor of this level with what it wraps changed, as by a copy to another device."""
+        raise NotImplementedError("abstract: vmap's and forward mode's levels define it")
 
     def write(self, target: Any, row: Any, bound: dict[str, Any]) -> Any:
         """An op in place, or with out=: a level says how."""

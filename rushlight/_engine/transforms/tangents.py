@@ -105,6 +105,10 @@ class Forward(Level):
     def _primals(self, bound: dict[str, Any]) -> dict[str, Any]:
         return {n: mapped(self.primal, v) for n, v in bound.items()}
 
+    def through(self, t: Any, change: Callable[[Any], Any]) -> Any:
+        """A tensor and its tangent, changed in the same way."""
+        return self.join(change(t.value), change(t.tangent))
+
     def primal(self, t: Any) -> Any:
         """A tensor without its tangent."""
         return t.value if self.holds(t) else t
