@@ -315,3 +315,25 @@ def test_large_blocks_are_not_split() -> None:
 def test_options_that_are_none(text: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         torch.cuda.memory._set_allocator_settings(text)
+
+
+def test_a_device_may_be_named_by_the_block_that_makes_it_current() -> None:
+    x = torch.empty(1000, device="cuda:1")
+    assert torch.cuda.memory_allocated(torch.cuda.device(1)) == 4096
+    assert torch.cuda.memory_allocated(torch.cuda.device(0)) == 0
+    del x
+
+
+def test_giving_memory_back_waits_for_streams() -> None:
+    def waits() -> int:
+        return int(torch.cuda.memory_stats()["num_sync_all_streams"])
+
+    side, before = torch.cuda.Stream(), waits()
+    x = torch.ones(3 << 20, device="cuda")
+    x.record_stream(side)
+    with torch.cuda.stream(side):
+        x + 1
+    del x
+    torch.cuda.empty_cache()
+    assert waits() == before + 1
+    assert torch.cuda.memory_reserved() <= 12 << 20  # what the side stream has made

@@ -280,3 +280,14 @@ def test_a_backward_pass_runs_where_the_forward_did() -> None:
         assert _Where.seen == [*sides, *sides[::-1]]
         assert torch.cuda.current_stream() == torch.cuda.default_stream()
         torch.testing.assert_close(x.grad.cpu(), torch.full((64, 64), 4 * math.exp(2)))
+
+
+def test_there_is_no_time_between_two_devices() -> None:
+    events = []
+    for index in (0, 1):
+        with torch.cuda.device(index):
+            events.append(torch.cuda.Event(enable_timing=True))
+            events[-1].record()
+            torch.cuda.synchronize()
+    with pytest.raises(torch.AcceleratorError, match="invalid resource handle"):
+        events[0].elapsed_time(events[1])

@@ -328,10 +328,7 @@ class Allocator:
         address = self._ask(want)
         if address is None:
             self.retries += 1
-            if self.waiting:
-                self.settle()
-                self.sync_all += 1
-                self._sweep()
+            self._settled()
             block = self._cached(size, pool, stream)
             if block is not None:
                 return block
@@ -530,7 +527,16 @@ class Allocator:
     def empty(self) -> None:
         """Give all segments back to the driver in which nothing is in use."""
         with self.lock:
+            self.sweep()
+            self._settled()
             self._emptied()
+
+    def _settled(self) -> None:
+        """Wait for streams that work on blocks which are free but for that."""
+        self.sync_all += 1
+        if self.waiting:
+            self.settle()
+            self._sweep()
 
     def relieve(self, pool: Any = None) -> None:
         """As empty(), where nobody is at work in here: the driver has no memory for itself. pool: only what
@@ -569,7 +575,7 @@ class Allocator:
             found.update(
                 num_alloc_retries=self.retries,
                 num_ooms=self.ooms,
-                max_split_size=-1,
+                max_split_size=Current.options.split_limit,
                 num_sync_all_streams=self.sync_all,
                 num_device_alloc=self.driver_allocations,
                 num_device_free=self.driver_frees,

@@ -26,12 +26,15 @@ def platform() -> Platform:
 
 
 def index_of(given: Any, optional: bool = True) -> int:
-    """A device's number from a number, a name or a torch.device; None and "cuda" are the current one.
+    """A device's number from a number, a name, a torch.device or a torch.cuda.device; None and "cuda" are the
+    current one.
 
     ValueError for a device of another type, RuntimeError for a number that is not there.
     """
     if given is None and optional:
         return platform().current
+    if isinstance(given, device):
+        given = given.idx
     if isinstance(given, int) and not isinstance(given, bool):
         return platform().checked(given) if given >= 0 else platform().current
     where = given if isinstance(given, _torch_device) else _torch_device(given)

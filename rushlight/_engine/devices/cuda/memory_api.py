@@ -320,7 +320,7 @@ def _settings() -> dict[str, Any]:
     now = options.Current.options
     return {
         "PYTORCH_CUDA_ALLOC_CONF": now.text,
-        "max_split_size": -1 if now.max_split_size == sys.maxsize else now.max_split_size,
+        "max_split_size": now.split_limit,
         "garbage_collection_threshold": now.garbage_collection_threshold,
         "expandable_segments": now.expandable_segments,
         "release_lock_on_cudamalloc": now.release_lock_on_cudamalloc,

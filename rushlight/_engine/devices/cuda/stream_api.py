@@ -11,10 +11,12 @@ from typing import Any
 from rushlight._engine.autograd.node import STREAMS, AccumulateGrad, Node, next_seq
 from rushlight._engine.core import accelerator
 from rushlight._engine.core.device import device as _torch_device
+from rushlight._engine.devices.cuda import words
 from rushlight._engine.devices.cuda.accounts import tracing
 from rushlight._engine.devices.cuda.api import backend, platform
 from rushlight._engine.devices.cuda.platform import Platform
 from rushlight._engine.devices.cuda.streams import Stream as Queue
+from rushlight._engine.names.absent_devices import AcceleratorError
 
 # Of events that stand for what streams have at a time.
 _numbers = itertools.count(1)
@@ -194,6 +196,8 @@ class Event:
             _outside(event._moment.mark)
             if not event._moment.reached():
                 raise ValueError("Both events must be completed before calculating elapsed time.")
+        if end_event.device != self.device:
+            raise AcceleratorError(words.other_device())
         return float(self._moment.until(end_event._moment))
 
     @property

@@ -87,6 +87,15 @@ def invalid_ordinal(index: int, count: int) -> str:
     )
 
 
+def other_device() -> str:
+    """The text for two events of two devices, between which there is no time."""
+    return (
+        "CUDA error: invalid resource handle\nSearch for `cudaErrorInvalidResourceHandle' in "
+        "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html for more information.\n"
+        f"{_ADVICE}The events are of two devices"
+    )
+
+
 def two_devices(one: Any, two: Any) -> RuntimeError:
     """The error for operands that lie on two devices."""
     return RuntimeError(

@@ -42,6 +42,11 @@ class Options:
         """Whether blocks are rounded and split as they always are."""
         return self.max_split_size == sys.maxsize and not any(self.divisions)
 
+    @property
+    def split_limit(self) -> int:
+        """max_split_size as figures show it: -1 for none."""
+        return -1 if self.max_split_size == sys.maxsize else self.max_split_size
+
     def rounded(self, size: int) -> int:
         """A request's size by the steps between powers of two; 0 where there are none for it."""
         power = size.bit_length() - 1
