@@ -141,14 +141,11 @@ def fully_shard(
     """Shard the parameters of `module` that no fully_shard below it has, in place; the module.
 
     mesh: of one dim (default: all ranks), or of two: replicas, shards. reshard_after_forward: None lets
-    parameters go unless the module turns out to be the root. Apply it to the inner modules first. A list of
-    modules is one unit. Parameters on the meta device get values by to_empty() and what initialises them, or
+    parameters go unless the module turns out to be the root. shard_placement_fn: of a parameter, Shard(dim)
+    where it is not to be cut along dim 0, or None. Apply it to the inner modules first. A list of modules is
+    one unit. Parameters on the meta device get values by to_empty() and what initialises them, or
     by load_state_dict(assign=True). ValueError: a ModuleList or ModuleDict, a scalar parameter.
     """
-    if shard_placement_fn is not None:
-        raise NotImplementedError(
-            "fully_shard: shard_placement_fn is not supported in Rushlight; parameters are cut along dim 0"
-        )
     modules = [module] if isinstance(module, torch.nn.Module) else list(module)
     for m in modules:
         if (
@@ -169,7 +166,7 @@ def fully_shard(
     place = None
     if mesh.device_type == "cuda" and isinstance(offload_policy, CPUOffloadPolicy):
         place = torch.device("cuda", torch.cuda.current_device())
-    unit = _unit(modules, mesh, policy, {id(p) for p in ignored_params or ()}, place)
+    unit = _unit(modules, mesh, policy, {id(p) for p in ignored_params or ()}, place, shard_placement_fn)
     state = Managed(
         modules[0],
         unit,
@@ -266,7 +263,12 @@ def slots_of(
 
 
 def _unit(
-    modules: list[Any], mesh: DeviceMesh, policy: MixedPrecisionPolicy, ignored: set[int], place: Any
+    modules: list[Any],
+    mesh: DeviceMesh,
+    policy: MixedPrecisionPolicy,
+    ignored: set[int],
+    place: Any,
+    placement: Any,
 ) -> Unit | None:
     slots, params = slots_of(modules, lambda m: managed(m) is not None, ignored, False)
     if not params:
@@ -279,38 +281,55 @@ def _unit(
             )
     if len(dtypes := {p.dtype for p in params}) > 1:
         raise AssertionError(f"FSDP expects uniform original parameter dtype but got {dtypes}")
+    world = mesh.size(mesh.ndim - 1)
+    dims = [_cut_along(placement(p), p, world) if placement else 0 for p in params]
     unit = Unit(
         slots,
         params,
-        Rows,
+        functools.partial(Rows, dims=dims),
         mesh.get_group(mesh.ndim - 1),
         mesh.get_group(0) if mesh.ndim == 2 else None,
         policy.param_dtype,
         policy.reduce_dtype,
         place=place,
     )
-    unit.sharded = _sharded(unit, mesh)
+    unit.sharded = _sharded(unit, mesh, dims)
     unit.show_shards()
     return unit
 
 
-def _sharded(unit: Unit, mesh: DeviceMesh) -> list[Any]:
+def _cut_along(placement: Any, p: Any, world: int) -> int:
+    """Along which dim a parameter is cut. NotImplementedError where one but the first is uneven."""
+    if placement is None:
+        return 0
+    if not isinstance(placement, Shard):
+        raise AssertionError(f"Expected Shard, got {type(placement)}: {placement}")
+    dim: int = placement.dim % p.ndim
+    sizes = p.to_local().shape if isinstance(p, DTensor) else p.shape
+    if dim and sizes[dim] % world:
+        raise NotImplementedError(
+            f"FSDP does not support uneven sharding on dim {dim}: {sizes} (world size: {world})"
+        )
+    return dim
+
+
+def _sharded(unit: Unit, mesh: DeviceMesh, dims: list[int]) -> list[Any]:
     """The parameters that optimizers see: DTensors in the memory of the unit's shard."""
     pieces = unit.layout.pieces(unit.shard)
     return [
-        Parameter(make(piece, *_lying(p, mesh), p.shape), requires_grad=p.requires_grad)
-        for p, piece in zip(unit.whole, pieces, strict=True)
+        Parameter(make(piece, *_lying(p, mesh, dim), p.shape), requires_grad=p.requires_grad)
+        for p, piece, dim in zip(unit.whole, pieces, dims, strict=True)
     ]
 
 
-def _lying(p: Any, mesh: DeviceMesh) -> tuple[DeviceMesh, list[Any]]:
-    """How a parameter lies whose rows `mesh` cuts: of a DTensor, each of its parts' rows."""
+def _lying(p: Any, mesh: DeviceMesh, dim: int) -> tuple[DeviceMesh, list[Any]]:
+    """How a parameter lies that `mesh` cuts along a dim: of a DTensor, each of its parts."""
     replicas: list[Any] = [Replicate()] * (mesh.ndim - 1)
     if not isinstance(p, DTensor):
-        return mesh, [*replicas, Shard(0)]
-    parts = prod(p.device_mesh.size(n) for n, lies in enumerate(p.placements) if lies.is_shard(0))
-    rows: Any = _StridedShard(0, split_factor=parts) if parts > 1 else Shard(0)
-    return DeviceMesh._concatenate([mesh, p.device_mesh]), [*replicas, rows, *p.placements]
+        return mesh, [*replicas, Shard(dim)]
+    parts = prod(p.device_mesh.size(n) for n, lies in enumerate(p.placements) if lies.is_shard(dim))
+    cut: Any = _StridedShard(dim, split_factor=parts) if parts > 1 else Shard(dim)
+    return DeviceMesh._concatenate([mesh, p.device_mesh]), [*replicas, cut, *p.placements]
 
 
 def register_fsdp_forward_method(module: Any, method_name: str) -> None:

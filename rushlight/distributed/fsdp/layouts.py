@@ -1,13 +1,14 @@
 """How the parameters of a unit are cut into one flat shard for each rank.
 
 `Flat` is FullyShardedDataParallel's: all parameters one behind the other, cut in equal parts wherever that
-falls. `Rows` is fully_shard's: each parameter's rows are cut as torch.chunk does, a shard is the parts of all
-parameters. The last parts are padded, so all shards are of one size.
+falls. `Rows` is fully_shard's: each parameter's rows are cut as torch.chunk does, or another dim evenly; a
+shard is the parts of all parameters. The last parts are padded, so all shards are of one size.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from itertools import accumulate
 from math import prod
 from typing import Any
@@ -87,22 +88,33 @@ class Flat(Layout):
 
 
 class Rows(Layout):
-    """Each parameter's rows in chunks."""
+    """Each parameter's rows in chunks; dims: along which dim a parameter is cut, evenly but for the first."""
 
     rows = True
 
-    def __init__(self, shapes: list[tuple[int, ...]], world: int, rank: int, align: int = 1) -> None:
+    def __init__(
+        self,
+        shapes: list[tuple[int, ...]],
+        world: int,
+        rank: int,
+        align: int = 1,
+        dims: Sequence[int] = (),
+    ) -> None:
         super().__init__(shapes, world, rank)
-        self.chunks = [-(-shape[0] // world) * prod(shape[1:]) for shape in shapes]
+        self.dims = list(dims) or [0] * len(shapes)
+        self.chunks = [
+            count // world if dim else -(-shape[0] // world) * prod(shape[1:])
+            for shape, dim, count in zip(shapes, self.dims, self.numels, strict=True)
+        ]
         self.places = [0, *accumulate(self.chunks)]
         self.size = self.places[-1]
 
     def collect(self, tensors: list[Tensor | None], dtype: Any) -> Tensor:
         """All ranks' shards of whole tensors, one behind the other; None counts as zeros."""
         buffer = torch.zeros((self.world, self.size), dtype=dtype, device=_place(tensors))
-        for t, place, chunk, count in zip(tensors, self.places, self.chunks, self.numels):
+        for t, place, chunk, count, dim in zip(tensors, self.places, self.chunks, self.numels, self.dims):
             if t is not None:
-                padded = t.reshape(-1)
+                padded = (torch.stack(t.chunk(self.world, dim)) if dim else t).reshape(-1)
                 if self.world * chunk != count:
                     padded = torch.nn.functional.pad(padded, (0, self.world * chunk - count))
                 buffer[:, place : place + chunk].copy_(padded.view(self.world, chunk))
@@ -112,15 +124,25 @@ class Rows(Layout):
         """Whole tensors of all ranks' shards."""
         table = gathered.view(self.world, self.size)
         return [
-            table[:, p : p + c].reshape(-1)[:n].view(shape)
-            for p, c, n, shape in zip(self.places, self.chunks, self.numels, self.shapes)
+            torch.cat([part.view(self._local(shape, dim)) for part in table[:, p : p + c]], dim)
+            if dim
+            else table[:, p : p + c].reshape(-1)[:n].view(shape)
+            for p, c, n, shape, dim in zip(self.places, self.chunks, self.numels, self.shapes, self.dims)
         ]
 
+    def _local(self, shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
+        """A rank's part of what is cut along another dim than the first."""
+        return (*shape[:dim], shape[dim] // self.world, *shape[dim + 1 :])
+
     def pieces(self, shard: Tensor) -> list[Tensor]:
-        """This rank's rows of each parameter: views."""
-        return [
-            shard[p : p + c].view(-1, *shape[1:])[: extent(shape[0], self.world, self.rank)[1]]
-            if c
-            else shard[p:p].view(0, *shape[1:])
-            for p, c, shape in zip(self.places, self.chunks, self.shapes)
-        ]
+        """This rank's part of each parameter: views."""
+        found = []
+        for place, chunk, shape, dim in zip(self.places, self.chunks, self.shapes, self.dims):
+            part = shard[place : place + chunk]
+            if dim:
+                found.append(part.view(self._local(shape, dim)))
+            elif chunk:
+                found.append(part.view(-1, *shape[1:])[: extent(shape[0], self.world, self.rank)[1]])
+            else:
+                found.append(part.view(0, *shape[1:]))
+        return found

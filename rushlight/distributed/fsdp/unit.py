@@ -8,6 +8,7 @@ all whole parameters have come, they are summed over the ranks, each of which ke
 from __future__ import annotations
 
 import mmap
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ class Unit:
         self,
         slots: list[list[tuple[Any, str, str]]],
         params: list[Tensor],
-        layout: type,
+        layout: Callable[..., Layout],
         shards: Any,
         replicas: Any,
         param_dtype: Any = None,
