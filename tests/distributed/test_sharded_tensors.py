@@ -20,6 +20,7 @@ weight [3, 4] [0.0043, 0.1056, 0.2858, 0.027]
 torch.float64 2.4
 not supported
 again [[0.4963, 0.7682], [0.132, 0.3074], [0.4901, 0.8964], [0.7576, 0.2793], [0.7347, 0.0293]] 3
+parts [[2, 3]]
 [([0, 0], [3, 3]), ([3, 0], [2, 3])]
 """
 
@@ -30,6 +31,7 @@ def test_two_ranks_hold_shards(tmp_path):
     assert [one.code for one in ended] == [0, 0], ended[0].err + ended[1].err
     assert ended[0].out == FIRST
     assert "again [[0.0885], [0.6341], [0.4556], [0.4031], [0.7999]] 3" in ended[1].out
+    assert "parts [[2, 3], [1, 3]]" in ended[1].out
 
 
 @pytest.mark.parametrize(

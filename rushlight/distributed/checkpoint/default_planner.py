@@ -26,6 +26,7 @@ from rushlight.distributed.checkpoint.planner import (
     WriteItemType,
 )
 from rushlight.distributed.checkpoint.planner_helpers import (
+    _create_default_metadata_only_plan,
     _create_read_items,
     _create_write_items,
     _init_state_dict,
@@ -286,6 +287,11 @@ def _problems(metadata: Metadata) -> list[str]:
         if sum(chunk.sizes.numel() for chunk in entry.chunks) != entry.size.numel():
             found.append(f"{name}: the chunks do not fill {tuple(entry.size)}")
     return found
+
+
+def _create_default_local_metadata(state_dict: dict[str, Any]) -> Metadata:
+    """The metadata of what one rank alone has."""
+    return create_default_global_save_plan([_create_default_metadata_only_plan(state_dict)])[1]
 
 
 def create_default_local_load_plan(

@@ -43,7 +43,13 @@ from rushlight.distributed.communication.work import Future
 __all__ = ["FileSystem", "FileSystemBase", "FileSystemReader", "FileSystemWriter"]
 SUFFIX, METADATA = ".distcp", ".metadata"
 MANIFEST = "manifest.json"  # of what Rushlight once wrote
-_MODULES = ("metadata", "filesystem", "planner")
+# What metadata is made of; in older checkpoints, of tensors in shards, too.
+_MODULES = (
+    "torch.distributed.checkpoint.metadata",
+    "torch.distributed.checkpoint.filesystem",
+    "torch.distributed.checkpoint.planner",
+    "torch.distributed._shard.sharded_tensor.metadata",
+)
 
 
 # --- how files are reached ---------------------------------------------------------------------------
@@ -338,10 +344,12 @@ class FileSystemReader(StorageReader):
         self.fs: FileSystemBase = FileSystem()
         self.path = self.fs.init_path(path)
         self.storage_data: dict[Any, Any] = {}
+        self.load_id = str(uuid.uuid4())
 
     def reset(self, checkpoint_id: str | os.PathLike[str] | None = None) -> None:
         """Read another folder, if one is told."""
         self.storage_data = {}
+        self.load_id = str(uuid.uuid4())
         if checkpoint_id:
             self.path = self.fs.init_path(checkpoint_id)
 
@@ -354,8 +362,9 @@ class FileSystemReader(StorageReader):
                 return _of_manifest(json.load(file))
         with self.fs.create_stream(path, "rb") as file:
             metadata: Metadata = _Unpickler(file).load()
-        if getattr(metadata, "storage_meta", None) is None:
-            metadata.storage_meta = StorageMeta()
+        told = getattr(metadata, "storage_meta", None) or StorageMeta()  # older ones have none
+        told.load_id = self.load_id
+        metadata.storage_meta = told
         return metadata
 
     def set_up_storage_reader(
@@ -436,7 +445,7 @@ class _Unpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         public = module.replace("rushlight", "torch", 1)
-        if public in [f"torch.distributed.checkpoint.{own}" for own in _MODULES]:
+        if public in _MODULES:
             from importlib import import_module
 
             return getattr(import_module(public.replace("torch", "rushlight", 1)), name)

@@ -176,7 +176,7 @@ def _create_read_items(fqn: str, md: Any, obj: Any) -> list[ReadItem]:
 def _init_state_dict(state_dict: Any) -> Any:
     """Give tensors on the meta device memory, in place in dicts; the value that takes the place of one."""
     if isinstance(state_dict, torch.Tensor):
-        if not state_dict.is_meta:
+        if state_dict.device.type != "meta":  # not is_meta, which a ShardedTensor of several shards has not
             return state_dict
         if isinstance(state_dict, DTensor):
             local = torch.empty_like(state_dict.to_local(), device=state_dict.device_mesh.device_type)

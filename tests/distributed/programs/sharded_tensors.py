@@ -44,6 +44,13 @@ columns = sharded_tensor.zeros(ChunkShardingSpec(1, ["rank:0/cpu", "rank:1/cpu"]
 state = {"a": columns, "n": 0}
 dcp.load(state, checkpoint_id=sys.argv[1])
 print("again", rounded(columns.local_tensor()), state["n"])
+spread = sharded_tensor.zeros(ChunkShardingSpec(0, ["rank:0", "rank:1", "rank:1"]), 5, 3)
+dcp.load({"a": spread}, checkpoint_id=sys.argv[1])
+print("parts", [list(shard.tensor.shape) for shard in spread.local_shards()])
+for shard in spread.local_shards():
+    begin = shard.metadata.shard_offsets[0]
+    whole = drawn.local_tensor() if begin < 3 and rank == 0 else None
+    assert whole is None or shard.tensor.equal(whole[begin : begin + 2])
 chunks = dcp.FileSystemReader(sys.argv[1]).read_metadata().state_dict_metadata["a"].chunks
 print([(list(chunk.offsets), list(chunk.sizes)) for chunk in chunks])
 dist.destroy_process_group()

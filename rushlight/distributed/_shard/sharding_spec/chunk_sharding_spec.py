@@ -27,7 +27,9 @@ class ChunkShardingSpec(ShardingSpec):
 
     def __post_init__(self) -> None:
         self._verify_dim(self.dim)
-        self.placements = [p if isinstance(p, _remote_device) else _remote_device(p) for p in self.placements]
+        for number, place in enumerate(self.placements):  # in the caller's list, as PyTorch does
+            if not isinstance(place, _remote_device):
+                self.placements[number] = _remote_device(place)
 
     @staticmethod
     def _verify_dim(dim: Any) -> None:
