@@ -32,9 +32,12 @@ def _frame() -> FrameType | None:
     return frame
 
 
-def stack() -> str:
-    """The program's frames, as a traceback shows them."""
-    return "".join(traceback.format_list(traceback.extract_stack(_frame())))
+def of_program(frames: traceback.StackSummary) -> traceback.StackSummary:
+    """The frames without the last ones, which are the framework's."""
+    count = len(frames)
+    while count and frames[count - 1].filename.startswith(_OURS):
+        count -= 1
+    return traceback.StackSummary.from_list(frames[:count])
 
 
 def _call(frame: FrameType | None) -> ast.expr | None:

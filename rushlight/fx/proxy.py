@@ -6,6 +6,7 @@ import dis
 import functools
 import operator
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -173,8 +174,13 @@ class TracerBase:
         elif self.module_stack:
             node.meta["nn_module_stack"] = dict(self.module_stack)
         if self.record_stack_traces and not node.stack_trace:
-            node.stack_trace = callsite.stack()
+            frames = self._filter_traceback_frames(traceback.extract_stack())
+            node.stack_trace = "".join(frames.format()) or None
         return node
+
+    def _filter_traceback_frames(self, user_stack_summary: traceback.StackSummary) -> traceback.StackSummary:
+        """The frames that nodes are told to come from, of all: the program's; override it to tell others."""
+        return callsite.of_program(user_stack_summary)
 
     def proxy(self, node: Node) -> Proxy:
         """A Proxy for a node."""

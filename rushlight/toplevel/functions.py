@@ -190,6 +190,9 @@ def sym_sqrt(a: Any) -> Any:
     return math.sqrt(a) if found is None else found[0]
 
 
+sym_sqrt.__name__ = sym_sqrt.__qualname__ = "_sym_sqrt"  # as graphs call it
+
+
 def sym_constrain_range(size: Any, *, min: int | None = None, max: int | None = None) -> None:
     """RuntimeError unless the number lies between the two."""
     if getattr(size, "expr", None) is not None:

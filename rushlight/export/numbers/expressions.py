@@ -282,11 +282,17 @@ class Relation(NamedTuple):
 
     def __str__(self) -> str:
         if self.parts:
-            joint = " & " if self.sign == "And" else " | "
-            return f"~{self.parts[0]}" if self.sign == "Not" else joint.join(f"({p})" for p in self.parts)
+            if self.sign == "Not":
+                return f"~{self.parts[0]}"
+            shown = [str(p) if p.sign in ("==", "!=") else f"({p})" for p in self._flat()]
+            return (" & " if self.sign == "And" else " | ").join(shown)
         if self.sign in ("==", "!="):
             return f"{'Eq' if self.sign == '==' else 'Ne'}({self.left}, {self.right})"
         return f"{self.left} {self.sign} {self.right}"
+
+    def _flat(self) -> list[Relation]:
+        """The parts, with those of parts that are joined alike."""
+        return [q for p in self.parts for q in (p._flat() if p.sign == self.sign else [p])]
 
     def free(self) -> set[str]:
         """The names of its symbols."""

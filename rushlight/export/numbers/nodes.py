@@ -183,6 +183,12 @@ class SizeNodes:
             if roots:
                 order = list(self.graph.nodes)
                 self._assert(relation, self._end_of_assertions(max(roots, key=order.index)), message)
+            if numbers.notes.get(relation):
+                for node in self._made.values():
+                    node.meta.setdefault("custom", numbers.notes[relation])
+                for node in self.graph.nodes:
+                    if node.meta.get("asserts"):
+                        node.meta.setdefault("custom", numbers.notes[relation])
 
     def _end_of_assertions(self, node: Node) -> Node:
         """The last of the nodes behind a node that compare numbers."""

@@ -69,6 +69,8 @@ class Numbers:
         self.possible: list[Relation] = []
         # What the program asserts of numbers of tensors, with the words it has for it.
         self.asserted: list[tuple[Relation, str | None]] = []
+        # What the program notes of its nodes where it asserts something of sizes.
+        self.notes: dict[Relation, Any] = {}
         # The symbols that are numbers of tensors, with the node that has the number first; and which of a
         # tensor's dims it is, where it is a size.
         self.unbacked: dict[str, tuple[Node, int | None]] = {}
@@ -126,6 +128,7 @@ class Numbers:
             if self.deferred and not told.is_simple():
                 self.known.learn(told, False)
                 self.asserted.append((told, None))
+                self.notes.setdefault(told, self.place().get("custom"))
                 return value
             self.guards.append((told, self.line()))
             self.kept.append(told)
