@@ -30,7 +30,7 @@ class _Scripted(torch.nn.Module):
 
 
 class TS2EPConverter:
-    """Makes an ExportedProgram of a scripted or traced module, or of a scripted function, with sample inputs."""
+    """Makes an ExportedProgram of a scripted or traced module, or of a scripted function."""
 
     def __init__(
         self, ts_model: Any, sample_args: tuple[Any, ...], sample_kwargs: dict[str, Any] | None = None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
@@ -199,8 +200,10 @@ class _Method(torch.nn.Module):
 
     def __init__(self, method: Any) -> None:
         super().__init__()
-        self._export_root = method.__self__
-        self.method = method
+        owner = method.__self__
+        for name in ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set"):
+            self.__dict__[name] = owner.__dict__[name]  # its state, by its own names
+        self.__dict__["method"] = method
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the method gives."""
@@ -212,6 +215,17 @@ def wrap_method(method: Any) -> torch.nn.Module:
     made = _Method(method)
     made.forward = method  # type: ignore[method-assign]
     return made
+
+
+@contextmanager
+def _disable_load_state_dict_hooks(mod: torch.nn.Module) -> Iterator[None]:
+    """Within, mod.state_dict() calls no hooks of the module."""
+    after, before = mod._state_dict_hooks, mod._state_dict_pre_hooks
+    mod._state_dict_hooks, mod._state_dict_pre_hooks = type(after)(), type(before)()
+    try:
+        yield
+    finally:
+        mod._state_dict_hooks, mod._state_dict_pre_hooks = after, before
 
 
 def _get_shape_env_from_gm(gm: Any) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 import rushlight as torch
 from rushlight._engine.core.layout import contiguous_strides
 from rushlight._engine.core.pytree import Tree, flatten, tree_map
+from rushlight._export.utils import _disable_load_state_dict_hooks
 from rushlight.export._draft_export import DraftExportReport, FailureReport, FailureType, log
 from rushlight.export.core import core
 from rushlight.export.errors import GuardOnDataDependentSymNode, UserError, UserErrorType
@@ -23,7 +24,7 @@ from rushlight.export.numbers.given import is_size, numbers, rewritten
 from rushlight.export.numbers.nodes import SizeNodes
 from rushlight.export.numbers.symbolic import SIZES, SYMBOLIC, Numbers
 from rushlight.export.numbers.violations import constraints_violated
-from rushlight.export.overloads import Overload
+from rushlight.export.overloads import Overload, named
 from rushlight.export.program import ExportedModule, ExportedProgram
 from rushlight.export.recording import shapes_given
 from rushlight.export.recording.fakes import Fakes
@@ -32,7 +33,7 @@ from rushlight.export.recording.module_calls import module_calls, renamed
 from rushlight.export.recording.regions import in_modes
 from rushlight.export.recording.shape_rules import sizes_of
 from rushlight.export.recording.stand_ins import StandIns
-from rushlight.export.recording.state import as_before, held_by
+from rushlight.export.recording.state import as_before, assigned_buffers, held_by
 from rushlight.export.signature import (
     ConstantArgument,
     ExportGraphSignature,
@@ -389,6 +390,8 @@ class _Call:
                 raise _Mismatch(f"at {sizes} it raises {type(error).__name__}: {error}") from error
             leaves, out = flatten(result)
             outputs = [listener.argument(v) for v in leaves]
+            for buffer, now in assigned_buffers(self.held, self.mod):
+                listener.record(named("torch.ops.aten.copy_.default"), (buffer, now), {}, buffer)
             if again:
                 if symbolic:
                     self.known = {n: listener.known.get(id(v)) for n, v in self.mod.results.items()}
@@ -549,13 +552,10 @@ def _assembled(call: _Call, record: _Record) -> ExportedProgram:
             arg = SymIntArgument(name)
         specs.append(InputSpec(InputKind.USER_INPUT, arg, None))
     outputs = [user_output(v) for v in graph.output_node().args[0]]
+    with _disable_load_state_dict_hooks(mod):
+        whole = mod.state_dict(keep_vars=True)
     # Parameters first.
-    state = dict(
-        sorted(
-            mod.state_dict(keep_vars=True).items(),
-            key=lambda item: not isinstance(item[1], torch.nn.Parameter),
-        )
-    )
+    state = dict(sorted(whole.items(), key=lambda item: not isinstance(item[1], torch.nn.Parameter)))
     hidden = {name: b for name, b in mod.named_buffers() if name not in state}
     listener = record.listener  # some attributes are constants of another name
     hidden |= {n: t for n, t in listener.other_names if listener.attributes[id(t)] in listener.constants}

@@ -121,6 +121,54 @@ def test_numbers_that_must_be_equal() -> None:
         ep.module()(torch.tensor([4, 5]))
 
 
+def test_assertions_stay_in_decomposed_programs() -> None:
+    def repeated(x: Any, y: Any) -> Any:
+        n = y.item()
+        torch._check(n >= 3)
+        torch._check(y.item() <= 6)
+        return x.repeat(n)
+
+    ep = export(module(repeated), (ones(2), torch.tensor(5))).run_decompositions()
+    assert [str(n.target) for n in ep.graph.nodes].count("aten.item.default") == 1
+    assert ep.module()(ones(2), torch.tensor(4)).shape == (8,)
+    for n in (2, 7):
+        with pytest.raises(RuntimeError, match="Runtime assertion failed"):
+            ep.module()(ones(2), torch.tensor(n))
+
+
+class Counter(torch.nn.Module):
+    """A buffer and a list of tensors that the call replaces."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("count", torch.zeros(2), persistent=False)
+        self.parts = [torch.ones(2)]
+
+    def forward(self, x: Any) -> Any:
+        before = self.count + self.parts[0]
+        self.count = before + 1
+        self.parts[0] = torch.zeros(2)
+        return x + before
+
+
+def test_buffers_that_are_replaced() -> None:
+    counter = Counter()
+    with pytest.warns(UserWarning, match=r"attribute self.parts\[0\] was assigned"):
+        ep = export(counter, (ones(2),)).run_decompositions({})
+    assert list(ep.graph_signature.buffers_to_mutate.values()) == ["count"]
+    assert counter.count.tolist() == [0, 0]
+    assert counter.parts[0].tolist() == [1, 1]
+    again = ep.module()
+    assert [again(ones(2)).tolist() for _ in range(2)] == [[2, 2], [4, 4]]
+
+
+def test_scripts_become_programs() -> None:
+    scripted = torch.jit.script(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU()))
+    ep = torch._export.converter.TS2EPConverter(scripted, (ones(1, 2),)).convert()
+    assert list(ep.state_dict) == ["0.weight", "0.bias"]
+    assert torch.equal(ep.module()(ones(3, 2)[:1]), scripted(ones(1, 2)))
+
+
 def test_static_bounds() -> None:
     with pytest.raises(ValueError, match=r"range of \[6, 8\], conflicting with the inferred .*\[4, 4\]"):
         export(module(lambda x: x + 1), (ones(4),), dynamic_shapes=((Dim.STATIC(min=6, max=8),),))

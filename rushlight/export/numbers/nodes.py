@@ -173,9 +173,8 @@ class SizeNodes:
                 if abs(edge) != INFINITY:
                     behind = self._assert(Relation(sign, symbol(name), number(edge)), behind, None)
         for relation, message in numbers.asserted:
-            alone = len(relation.free()) == 1 and not relation.parts and relation.sign not in ("==", "!=")
-            if alone and _is_symbol(relation.left) and relation.right.constant is not None:
-                continue  # its bounds have been compared
+            if _is_bound(relation):
+                continue  # it has been compared
             within = [n for n in relation.free() if n in numbers.unbacked]
             if any(numbers.unbacked[n][0].graph is not self.graph for n in within):
                 continue
@@ -184,11 +183,13 @@ class SizeNodes:
                 order = list(self.graph.nodes)
                 self._assert(relation, self._end_of_assertions(max(roots, key=order.index)), message)
             if numbers.notes.get(relation):
-                for node in self._made.values():
-                    node.meta.setdefault("custom", numbers.notes[relation])
-                for node in self.graph.nodes:
-                    if node.meta.get("asserts"):
-                        node.meta.setdefault("custom", numbers.notes[relation])
+                self._noted(numbers.notes[relation])
+
+    def _noted(self, custom: Any) -> None:
+        """The nodes of sizes and assertions have what the program noted where it decided by them."""
+        for node in self.graph.nodes:
+            if node.meta.get("sym") or node.meta.get("asserts") or node in self._made.values():
+                node.meta.setdefault("custom", custom)
 
     def _end_of_assertions(self, node: Node) -> Node:
         """The last of the nodes behind a node that compare numbers."""
@@ -205,6 +206,8 @@ class SizeNodes:
         made = self._earlier(mark)
         with self.graph.inserting_before(mark):
             node = self._relation(relation, made)
+        for e, own in made.items():
+            self._made.setdefault(e, own)
         between = behind.next
         while between is not mark:
             between.meta["asserts"], between = True, between.next
@@ -229,10 +232,11 @@ class SizeNodes:
         return node
 
 
-def _is_symbol(expr: Expr) -> bool:
-    return len(expr.terms) == 1 and all(
-        len(p) == 1 and not p[0].args and c == 1 for p, c in expr.terms.items()
-    )
+def _is_bound(relation: Relation) -> bool:
+    """Whether it says between which numbers a symbol lies."""
+    terms = (relation.left - relation.right).terms
+    alone = len(relation.free()) == 1 and not relation.parts and relation.sign not in ("==", "!=")
+    return alone and all(len(p) < 2 and abs(c) == 1 and not p[0].args for p, c in terms.items() if p)
 
 
 class _Nothing:

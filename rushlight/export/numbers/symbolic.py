@@ -13,6 +13,7 @@ import builtins
 import dis
 import math
 import operator
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,7 +30,7 @@ from rushlight.fx.graph import Graph
 from rushlight.fx.node import Node
 
 _PACKAGE = torch.__file__.rpartition("__init__")[0]
-_SPEAKING = f"{_PACKAGE}toplevel"
+_SPEAKING = f"{_PACKAGE}toplevel", f"{_PACKAGE}{os.path.join('fx', 'interpreter')}"
 _CONSIDER = (
     "consider using data-dependent friendly APIs such as guard_or_false, guard_or_true and "
     "statically_known_true."
@@ -37,8 +38,8 @@ _CONSIDER = (
 
 
 def from_package(depth: int = 2) -> bool:
-    """Whether the code that called the function that calls this one is the framework's; its checks and its
-    functions of symbolic numbers speak for the program.
+    """Whether the code that called the function that calls this one is the framework's; its checks, its
+    functions of symbolic numbers and what runs graphs node by node speak for the program.
     """
     file = sys._getframe(depth).f_code.co_filename
     return file.startswith(_PACKAGE) and not file.startswith(_SPEAKING)

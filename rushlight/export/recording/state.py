@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import zip_longest
 from typing import Any
 
 import rushlight as torch
@@ -25,16 +26,29 @@ def held_by(mod: Any) -> list[tuple[InputSpec, Any]]:
     return found
 
 
+def assigned_buffers(held: list[tuple[InputSpec, Any]], mod: Any) -> Iterator[tuple[Any, Any]]:
+    """(buffer, tensor) for each buffer in whose place a program has put another tensor."""
+    own = dict(mod.named_buffers(remove_duplicate=False))
+    for spec, buffer in held:
+        now = own.get(spec.target or "")
+        if spec.kind is InputKind.BUFFER and now is not None and now is not buffer:
+            yield buffer, now
+
+
 def _assigned(mod: Any, held: list[tuple[Any, dict[str, Any]]]) -> None:
-    """A warning where tensors were assigned that are no buffers."""
+    """A warning where tensors were assigned that are no buffers: attributes, or items of lists."""
     names = []
     for (path, m), (_, own) in zip(mod.named_modules(), held, strict=False):
         before = f"self.{path}." if path else "self."
         for name, value in m.__dict__.items():
             if isinstance(value, torch.Tensor) and value is not own.get(name):
                 names.append(f"{before}{name}")
-            elif isinstance(value, (list, tuple)) and value is not own.get(name):
-                names += [f"{before}{name}[{i}]" for i, v in enumerate(value) if isinstance(v, torch.Tensor)]
+            elif isinstance(value, (list, tuple)):
+                names += [
+                    f"{before}{name}[{i}]"
+                    for i, (v, was) in enumerate(zip_longest(value, own.get(name, ())))
+                    if isinstance(v, torch.Tensor) and v is not was
+                ]
     if names:
         told = f"attribute {names[0]} was" if len(names) == 1 else f"attributes {', '.join(names)} were"
         warn(
@@ -51,17 +65,28 @@ def as_before(mod: Any, warns: bool) -> Iterator[None]:
     was made an attribute that is no buffer.
     """
     buffers = [(b, b.detach().clone()) for b in mod.buffers()]
-    held = [(m, dict(m.__dict__)) for m in mod.modules()]
+    held = [(m, dict(m.__dict__), dict(m._buffers)) for m in mod.modules()]
+    lists = [
+        (v, list(v))
+        for m, own, _ in held
+        for v in own.values()
+        if type(v) is list and any(isinstance(t, torch.Tensor) for t in v)
+    ]
     random = torch.get_rng_state()
     try:
         yield
     finally:
         torch.set_rng_state(random)
         if warns:
-            _assigned(mod, held)
-        for m, own in held:
+            was = {id(v): items for v, items in lists}
+            _assigned(mod, [(m, {k: was.get(id(v), v) for k, v in own.items()}) for m, own, _ in held])
+        for v, items in lists:
+            v[:] = items
+        for m, own, registered in held:
             m.__dict__.clear()
             m.__dict__.update(own)
+            m._buffers.clear()
+            m._buffers.update(registered)
         with torch.no_grad():
             for b, values in buffers:
                 b.copy_(values)
