@@ -139,6 +139,8 @@ def test_assertions_stay_in_decomposed_programs() -> None:
 class Counter(torch.nn.Module):
     """A buffer and a list of tensors that the call replaces."""
 
+    count: Any
+
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("count", torch.zeros(2), persistent=False)
