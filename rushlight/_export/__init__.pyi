@@ -4,6 +4,7 @@
 from rushlight.export.ahead import aot_compile as aot_compile
 from rushlight.export.ahead import aot_load as aot_load
 from rushlight._export import config as config
+from rushlight._export import converter as converter
 from rushlight._export import db as db
 from rushlight._export import pass_base as pass_base
 from rushlight._export import serde as serde

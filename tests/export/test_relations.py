@@ -8,6 +8,7 @@ import pytest
 from rushlight.export.dynamic_shapes import refine_dynamic_shapes_from_suggested_fixes
 
 import rushlight as torch
+from rushlight._export.converter import TS2EPConverter
 from rushlight.export import Dim, dims, export
 from rushlight.export.errors import UserError
 
@@ -166,7 +167,7 @@ def test_buffers_that_are_replaced() -> None:
 
 def test_scripts_become_programs() -> None:
     scripted = torch.jit.script(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU()))
-    ep = torch._export.converter.TS2EPConverter(scripted, (ones(1, 2),)).convert()
+    ep = TS2EPConverter(scripted, (ones(1, 2),)).convert()
     assert list(ep.state_dict) == ["0.weight", "0.bias"]
     assert torch.equal(ep.module()(ones(3, 2)[:1]), scripted(ones(1, 2)))
 
