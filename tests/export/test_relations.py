@@ -137,6 +137,18 @@ def test_assertions_stay_in_decomposed_programs() -> None:
             ep.module()(ones(2), torch.tensor(n))
 
 
+def test_what_the_framework_gives_ops_is_no_constant() -> None:
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval()
+    split = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 2, stride=2), torch.nn.Flatten(2))
+    for made, given, other in (
+        (layer, torch.randn(4, 5, 8), torch.randn(3, 5, 8)),
+        (split, torch.randn(4, 1, 4, 4), torch.randn(3, 1, 4, 4)),
+    ):
+        ep = export(made, (given,), dynamic_shapes=({0: Dim("b", min=2, max=64)},))
+        for program in (ep, ep.run_decompositions()):
+            torch.testing.assert_close(program.module()(other), made(other))
+
+
 class Counter(torch.nn.Module):
     """A buffer and a list of tensors that the call replaces."""
 

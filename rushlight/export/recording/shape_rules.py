@@ -9,6 +9,7 @@ this call; an op without one has a result of which only further records tell.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,9 +17,24 @@ import rushlight as torch
 from rushlight._engine.ops.table import ROWS
 from rushlight.export import overloads
 from rushlight.export.numbers.expressions import Expr, Relation, applied, number
-from rushlight.export.numbers.symbolic import expression
+from rushlight.export.numbers.symbolic import SYMBOLIC, expression
 
 Shape = tuple[Expr, ...]
+
+
+_PACKAGE = torch.__file__.rpartition("__init__")[0]
+# Where what calls ops for the program is: the dispatcher and recording, and what runs graphs node by node.
+_BETWEEN = tuple(f"{_PACKAGE}{part}" for part in ("_engine", "export/listener", "export/recording"))
+_RUNS = f"{_PACKAGE}fx/interpreter"
+
+
+def _by_the_program() -> bool:
+    """Whether the program itself has called the op that is told."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith((*_BETWEEN, "<rushlight")):
+        frame = frame.f_back
+    file = frame.f_code.co_filename if frame is not None else ""
+    return not file.startswith(_PACKAGE) or file.startswith(_RUNS)
 
 
 class _UnknownSize(Exception):
@@ -40,6 +56,13 @@ class _Sizes:
 
     def __init__(self, listener: Any) -> None:
         self.listener, self.numbers = listener, listener.numbers
+        self.own = not listener.within and _by_the_program()
+
+    def number(self, n: Any) -> Expr:
+        """A size that an op was given; not by the framework's own Python, which sees plain numbers."""
+        if not self.own and not isinstance(n, SYMBOLIC) and n != -1:
+            raise _UnknownSize
+        return expression(n)
 
     def of(self, t: Any) -> Shape:
         """A tensor's sizes."""
@@ -167,7 +190,7 @@ def divided(sizes: _Sizes, whole: Expr, by: Expr) -> Expr:
 
 
 def _reshaped(sizes: _Sizes, before: Shape, given: Any) -> Shape:
-    after = [expression(n) for n in given]
+    after = [sizes.number(n) for n in given]
     free = [i for i, n in enumerate(after) if n.constant == -1]
     rest = product([n for i, n in enumerate(after) if i not in free])
     if free:
@@ -220,7 +243,7 @@ def _squeeze(sizes: _Sizes, args: dict[str, Any]) -> Shape:
 
 def _expand(sizes: _Sizes, args: dict[str, Any]) -> Shape:
     own = sizes.of(args["self"])
-    given = [expression(n) for n in args["size"]]
+    given = [sizes.number(n) for n in args["size"]]
     own = (number(1),) * (len(given) - len(own)) + own
     found = []
     for n, wanted in zip(own, given, strict=True):
@@ -230,7 +253,7 @@ def _expand(sizes: _Sizes, args: dict[str, Any]) -> Shape:
 
 def _select(sizes: _Sizes, args: dict[str, Any]) -> Shape:
     own = sizes.of(args["self"])
-    dim, index = args["dim"] % len(own), expression(args["index"])
+    dim, index = args["dim"] % len(own), sizes.number(args["index"])
     if index.constant is not None:
         low = index if index.constant >= 0 else -index - number(1)
         if own[dim].free() <= sizes.numbers.backed:
@@ -245,9 +268,10 @@ def _bound(sizes: _Sizes, at: Any, whole: Expr) -> Expr:
             return whole
         if at == 0:
             return number(0)
+        sizes.number(at)
         place = number(at) if at > 0 else whole + number(at)
         return sizes.least(place, whole) if at > 0 else _not_below(sizes, place)
-    place = expression(at)
+    place = sizes.number(at)
     if sizes.numbers.known.holds(Relation(">=", place, number(0))) is not True:
         raise _UnknownSize
     return sizes.least(place, whole)
@@ -271,7 +295,7 @@ def _slice(sizes: _Sizes, args: dict[str, Any]) -> Shape:
     end = _bound(sizes, 2**63 - 1 if args["end"] is None else args["end"], whole)
     if not Relation("<=", start, end).at(sizes.numbers.values):
         raise _UnknownSize
-    length, step = end - start, expression(args["step"])
+    length, step = end - start, sizes.number(args["step"])
     if step.constant != 1:
         length = applied("FloorDiv", length + step - number(1), step)
     elif length.free() and length.free() <= sizes.numbers.unnamed and length.at(sizes.numbers.values) > 1:
@@ -352,7 +376,7 @@ def _embedding(sizes: _Sizes, args: dict[str, Any]) -> Shape:
 
 
 def _made(sizes: _Sizes, args: dict[str, Any]) -> Shape:
-    return tuple(expression(n) for n in args["size"])
+    return tuple(sizes.number(n) for n in args["size"])
 
 
 def _each(value: Any, count: int) -> list[Any]:
@@ -411,14 +435,14 @@ def _attention(sizes: _Sizes, args: dict[str, Any]) -> Shape:
 
 
 def _repeat(sizes: _Sizes, args: dict[str, Any]) -> Shape:
-    own, times = sizes.of(args["self"]), [expression(n) for n in args["repeats"]]
+    own, times = sizes.of(args["self"]), [sizes.number(n) for n in args["repeats"]]
     own = (number(1),) * (len(times) - len(own)) + own
     return tuple(n * by for n, by in zip(own, times, strict=True))
 
 
 def _arange(sizes: _Sizes, args: dict[str, Any]) -> Shape:
-    start, end = expression(args.get("start", 0)), expression(args["end"])
-    if expression(args.get("step", 1)).constant != 1:
+    start, end = sizes.number(args.get("start", 0)), sizes.number(args["end"])
+    if sizes.number(args.get("step", 1)).constant != 1:
         raise _UnknownSize
     return (end - start,)
 
@@ -434,10 +458,10 @@ def _split(sizes: _Sizes, args: dict[str, Any]) -> list[Shape]:
     dim = args["dim"] % len(own)
     given = args.get("split_sizes", args.get("split_size"))
     if isinstance(given, (tuple, list)):
-        parts = [expression(n) for n in given]
+        parts = [sizes.number(n) for n in given]
         sizes.same(own[dim], sum(parts, start=number(0)))
     else:
-        size = expression(given)
+        size = sizes.number(given)
         count = -(-own[dim].at(sizes.numbers.values) // size.at(sizes.numbers.values))
         rest = own[dim] - size * number(count - 1)
         sizes.holds(Relation(">=", rest, number(1)))
@@ -455,7 +479,7 @@ def _chunk(sizes: _Sizes, args: dict[str, Any]) -> list[Shape]:
 
 
 def _multinomial(sizes: _Sizes, args: dict[str, Any]) -> Shape:
-    own, count = sizes.of(args["self"]), expression(args["num_samples"])
+    own, count = sizes.of(args["self"]), sizes.number(args["num_samples"])
     sizes.numbers.possible.append(Relation("<=", count, own[-1]))
     return (*own[:-1], count)
 
