@@ -231,3 +231,14 @@ def list_models(
 
     kept = of(include) if include else set(names)
     return sorted(kept - of(exclude))
+
+
+__all__ = [
+    "Weights",
+    "WeightsEnum",
+    "get_model",
+    "get_model_builder",
+    "get_model_weights",
+    "get_weight",
+    "list_models",
+]

@@ -198,7 +198,8 @@ class Names:
         if isinstance(found, types.FunctionType):
             if getattr(found, "_torchscript_modifier", "") in LEFT:
                 return ignored(found, None, _class_type)
-            return script_function(getattr(found, "__original_fn", found))
+            prepared = found.__prepare_scriptable__() if hasattr(found, "__prepare_scriptable__") else found
+            return script_function(getattr(prepared, "__original_fn", prepared))
         if isinstance(found, torch.nn.Module):
             return Stays(found)
         name = getattr(found, "__name__", type(found).__name__)

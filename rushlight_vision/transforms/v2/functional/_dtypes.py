@@ -2,51 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import rushlight as torch
-from rushlight_vision.transforms.conversion import most
-
-_BITS = {
-    torch.uint8: 8,
-    torch.int8: 7,
-    torch.int16: 15,
-    torch.uint16: 16,
-    torch.int32: 31,
-    torch.int64: 63,
-}
+from rushlight import Tensor
+from rushlight_vision.transforms.conversion import floating, most
 
 
-def value_bits(dtype: Any) -> int:
+def value_bits(dtype: torch.dtype) -> int:
     """How many bits a whole number's value has; TypeError for other dtypes."""
-    if dtype not in _BITS:
-        raise TypeError(f"Number of value bits is only defined for integer dtypes, but got {dtype}.")
-    return _BITS[dtype]
+    if dtype == torch.uint8:
+        return 8
+    if dtype == torch.int8:
+        return 7
+    if dtype == torch.int16:
+        return 15
+    if dtype == torch.uint16:
+        return 16
+    if dtype == torch.int32:
+        return 31
+    if dtype == torch.int64:
+        return 63
+    raise TypeError(f"Number of value bits is only defined for integer dtypes, but got {dtype}.")
 
 
-def to_dtype_image(image: Any, dtype: Any = torch.float32, scale: bool = False) -> Any:
+def to_dtype_image(image: Tensor, dtype: torch.dtype = torch.float32, scale: bool = False) -> Tensor:
     """A tensor in another dtype; scale: white stays white, whatever the dtype's greatest value is."""
-    if image.dtype is dtype:
+    if image.dtype == dtype:
         return image
-    if not scale or (image.is_floating_point() and dtype.is_floating_point):
+    if not scale or (image.is_floating_point() and floating(dtype)):
         return image.to(dtype)
     if image.is_floating_point():
-        unsafe = {torch.float32: (torch.int32, torch.int64), torch.float64: (torch.int64,)}
-        if dtype in unsafe.get(image.dtype, ()):
+        unsafe = image.dtype == torch.float32 and dtype in [torch.int32, torch.int64]
+        if unsafe or (image.dtype == torch.float64 and dtype == torch.int64):
             raise RuntimeError(f"The conversion from {image.dtype} to {dtype} cannot be performed safely.")
         return image.mul(float(most(dtype)) + 1.0 - 1e-3).to(dtype)
-    if dtype.is_floating_point:
+    if floating(dtype):
         return image.to(dtype).mul_(1.0 / most(image.dtype))
     old, new = value_bits(image.dtype), value_bits(dtype)
     if old > new:
-        wide = image.dtype is torch.uint16
-        return (image / 2 ** (old - new)).to(dtype) if wide else (image >> (old - new)).to(dtype)
-    return image.to(dtype) * 2 ** (new - old) if dtype is torch.uint16 else image.to(dtype) << (new - old)
+        by = old - new
+        return (image / (1 << by)).to(dtype) if image.dtype == torch.uint16 else (image >> by).to(dtype)
+    by = new - old
+    return image.to(dtype) * (1 << by) if dtype == torch.uint16 else image.to(dtype) << by
 
 
 to_dtype_video = to_dtype_image
 
 
-def convert_image_dtype(image: Any, dtype: Any = torch.float32) -> Any:
+def convert_image_dtype(image: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
     """A tensor in another dtype, its values scaled."""
     return to_dtype_image(image, dtype, scale=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import rushlight as torch
 import rushlight.nn.functional as nnF
+from rushlight import Tensor
 from rushlight_vision import tv_tensors
 from rushlight_vision.transforms import geometry as v1
 from rushlight_vision.transforms.conversion import PILLOWS, InterpolationMode, mode_of
@@ -350,25 +351,30 @@ def center_crop(inpt: Any, output_size: Any) -> Any:
     raise AssertionError(_ABSENT)
 
 
-def _central(canvas_size: Any, output_size: Any) -> dict[str, int]:
-    size = [output_size] * 2 if isinstance(output_size, (int, float)) else list(output_size)
-    height, width = map(int, size * 2 if len(size) == 1 else size)
-    top, left = round((canvas_size[0] - height) / 2.0), round((canvas_size[1] - width) / 2.0)
-    return {"top": top, "left": left, "height": height, "width": width}
+def _central(canvas_size: list[int], output_size: list[int]) -> tuple[int, int, int, int]:
+    """(top, left, height, width) of the middle."""
+    if isinstance(output_size, (int, float)):
+        height = width = int(output_size)
+    else:
+        height, width = int(output_size[0]), int(output_size[-1])
+    top = int(round((canvas_size[0] - height) / 2.0))
+    left = int(round((canvas_size[1] - width) / 2.0))
+    return top, left, height, width
 
 
 @_images(center_crop, v1.center_crop)
-def center_crop_image(image: Any, output_size: Any) -> Any:
+def center_crop_image(image: Tensor, output_size: list[int]) -> Tensor:
     """The middle of a tensor (..., H, W), with zeros where it is smaller."""
-    window = _central(image.shape[-2:], output_size)
-    height, width = window["height"], window["width"]
+    _, _, height, width = _central(image.shape[-2:], output_size)
     if image.numel() == 0:
-        return image.reshape(*image.shape[:-2], height, width)
-    missing = [max(width - image.shape[-1], 0), max(height - image.shape[-2], 0)]
-    if any(missing):
-        (x, y) = missing
+        shape = list(image.shape)
+        shape[-2], shape[-1] = height, width
+        return image.reshape(shape)
+    x, y = max(width - image.shape[-1], 0), max(height - image.shape[-2], 0)
+    if x > 0 or y > 0:
         image = nnF.pad(image, [x // 2, (x + 1) // 2, y // 2, (y + 1) // 2])
-    return crop_image(image, **_central(image.shape[-2:], (height, width)))
+    top, left, height, width = _central(image.shape[-2:], [height, width])
+    return crop_image(image, top, left, height, width)
 
 
 center_crop_mask = _on_mask(center_crop_image)
@@ -376,7 +382,7 @@ center_crop_mask = _on_mask(center_crop_image)
 
 def center_crop_keypoints(inpt: Any, canvas_size: Any, output_size: Any) -> tuple[Any, Any]:
     """(points, canvas) of the middle."""
-    return crop_keypoints(inpt, **_central(canvas_size, output_size))
+    return crop_keypoints(inpt, *_central(canvas_size, output_size))
 
 
 def center_crop_bounding_boxes(
@@ -384,7 +390,7 @@ def center_crop_bounding_boxes(
 ) -> tuple[Any, Any]:
     """(boxes, canvas) of the middle."""
     window = _central(canvas_size, output_size)
-    return crop_bounding_boxes(bounding_boxes, format, **window, clamping_mode=clamping_mode)
+    return crop_bounding_boxes(bounding_boxes, format, *window, clamping_mode=clamping_mode)
 
 
 center_crop_video = center_crop_image

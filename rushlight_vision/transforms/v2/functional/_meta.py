@@ -43,9 +43,10 @@ def get_num_frames(inpt: Any) -> int:
     raise AssertionError("a kernel does it")
 
 
-def get_dimensions_image(image: Any) -> list[int]:
+def get_dimensions_image(image: torch.Tensor) -> list[int]:
     """[channels, height, width] of a tensor (..., H, W)."""
-    return [get_num_channels_image(image), *get_size_image(image)]
+    height, width = get_size_image(image)
+    return [get_num_channels_image(image), height, width]
 
 
 def get_num_channels_image(image: Any) -> int:

@@ -33,16 +33,20 @@ def normalize(inpt: Any, mean: Any, std: Any, inplace: bool = False) -> Any:
 
 
 @_images(normalize)
-def normalize_image(image: Any, mean: Any, std: Any, inplace: bool = False) -> Any:
+def normalize_image(
+    image: torch.Tensor, mean: list[float], std: list[float], inplace: bool = False
+) -> torch.Tensor:
     """A float tensor (..., C, H, W), normalised."""
     if not image.is_floating_point():
         raise TypeError(f"Input tensor should be a float tensor. Got {image.dtype}.")
     if image.ndim < 3:
         raise ValueError(f"Expected tensor to be a tensor image of size (..., C, H, W). Got {image.shape}.")
-    if not all(std if isinstance(std, (tuple, list)) else [std]):
+    means = torch.as_tensor(mean, dtype=image.dtype, device=image.device)
+    spreads = torch.as_tensor(std, dtype=image.dtype, device=image.device)
+    if not spreads.all():
         raise ValueError("std evaluated to zero, leading to division by zero.")
-    means, spreads = (torch.as_tensor(v, dtype=image.dtype, device=image.device) for v in (mean, std))
-    means, spreads = (v.view(-1, 1, 1) if v.ndim == 1 else v for v in (means, spreads))
+    means = means.view(-1, 1, 1) if means.ndim == 1 else means
+    spreads = spreads.view(-1, 1, 1) if spreads.ndim == 1 else spreads
     return (image.sub_(means) if inplace else image.sub(means)).div_(spreads)
 
 
@@ -57,22 +61,24 @@ def _gaussian_blur_pil(image: Any, kernel_size: Any, sigma: Any = None) -> Any:
 
 
 @_images(gaussian_blur, _gaussian_blur_pil)
-def gaussian_blur_image(image: Any, kernel_size: Any, sigma: Any = None) -> Any:
+def gaussian_blur_image(
+    image: torch.Tensor, kernel_size: list[int], sigma: list[float] | None = None
+) -> torch.Tensor:
     """A tensor (..., C, H, W), smoothed; its borders are reflected."""
     sizes, sigmas = tones.blur_options(kernel_size, sigma)
     if image.numel() == 0:
         return image
-    batch = image.reshape(-1, *image.shape[-3:])
+    batch = image.reshape([-1, image.shape[-3], image.shape[-2], image.shape[-1]])
     batch = batch if image.is_floating_point() else batch.float()
-    across, down = (_weights(n, s, batch) for n, s in zip(sizes, sigmas))
-    kernel = (down[:, None] * across).expand(batch.shape[1], 1, sizes[1], sizes[0])
-    beyond = [sizes[0] // 2] * 2 + [sizes[1] // 2] * 2
+    across, down = _weights(sizes[0], sigmas[0], batch), _weights(sizes[1], sigmas[1], batch)
+    kernel = (down[:, None] * across).expand([batch.shape[1], 1, sizes[1], sizes[0]])
+    beyond = [sizes[0] // 2, sizes[0] // 2, sizes[1] // 2, sizes[1] // 2]
     found = nnF.conv2d(nnF.pad(batch, beyond, mode="reflect"), kernel, groups=batch.shape[1])
     found = found if image.is_floating_point() else found.round_().to(image.dtype)
     return found.reshape(image.shape)
 
 
-def _weights(count: int, sigma: float, like: Any) -> Any:
+def _weights(count: int, sigma: float, like: torch.Tensor) -> torch.Tensor:
     reach = (count - 1) / (2.0 * math.sqrt(2.0))
     places = torch.linspace(-reach, reach, count, dtype=like.dtype, device=like.device)
     return torch.softmax(places.div(sigma).pow(2).neg(), 0)

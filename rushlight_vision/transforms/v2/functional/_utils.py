@@ -52,6 +52,7 @@ def _dispatched(function: Kernel) -> Kernel:
         return _get_kernel(call, type(inpt))(inpt, **given)
 
     _KERNEL_REGISTRY[call] = {}
+    setattr(call, "__prepare_scriptable__", lambda: _get_kernel(call, torch.Tensor))  # scripts have tensors
     return call
 
 
