@@ -11,6 +11,7 @@ import pytest
 import rushlight as torch
 from rushlight_vision import transforms as T
 from rushlight_vision.transforms import functional as F
+from rushlight_vision.transforms.v2 import functional as F2
 
 IMAGE = (torch.arange(3 * 14 * 18) * 37 % 256).to(torch.uint8).reshape(3, 14, 18)
 FLOATS = IMAGE / 255
@@ -70,6 +71,40 @@ def test_transforms_in_scripts_draw_the_same(transform: Any) -> None:
         wanted = transform(image)
         torch.manual_seed(seed)
         assert torch.equal(scripted(image), wanted)
+
+
+@pytest.mark.parametrize(
+    ("function", "options"),
+    [
+        (F2.resize, {"size": [7, 20]}),
+        (F2.resized_crop, {"top": 1, "left": 2, "height": 9, "width": 8, "size": [5]}),
+        (F2.center_crop, {"output_size": [20, 9]}),
+        (F2.pad, {"padding": [2, 1, 0, 3], "fill": [1.0, 2.0, 3.0]}),
+        (F2.rotate, {"angle": 30.0, "expand": True, "fill": [1.0, 2.0, 3.0], "center": [3.0, 4.0]}),
+        (F2.affine, {"angle": 10.0, "translate": [1.0, 2.0], "scale": 0.8, "shear": [5.0]}),
+        (
+            F2.perspective,
+            {"startpoints": None, "endpoints": None, "coefficients": [1, 0.1, 0, 0, 1, 0.2, 0.0, 0.0]},
+        ),
+        (F2.elastic, {"displacement": torch.full((1, 14, 18, 2), 0.1)}),
+        (F2.gaussian_blur, {"kernel_size": [3, 5]}),
+        (F2.equalize, {}),
+        (F2.posterize, {"bits": 3}),
+        (F2.permute_channels, {"permutation": [2, 0, -2]}),
+        (F2.to_dtype, {"dtype": torch.float32, "scale": True}),
+    ],
+)
+def test_functions_of_samples_in_scripts(function: Any, options: dict[str, Any]) -> None:
+    assert torch.equal(torch.jit.script(function)(IMAGE, **options), function(IMAGE, **options))
+
+
+def brighter(image: torch.Tensor) -> torch.Tensor:
+    flipped: torch.Tensor = F2.adjust_brightness(F2.horizontal_flip(image), 1.5)
+    return flipped
+
+
+def test_functions_of_samples_that_scripts_call() -> None:
+    assert torch.equal(torch.jit.script(brighter)(IMAGE), brighter(IMAGE))
 
 
 def test_a_dtype_is_a_number_in_scripts_and_files() -> None:

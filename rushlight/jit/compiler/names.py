@@ -193,13 +193,11 @@ class Names:
             return Builtin(kind)
         if hasattr(found, "__compile_call__"):
             return found
-        if hasattr(found, "__script_if_tracing_wrapper"):
-            found = getattr(found, "__original_fn")
         if isinstance(found, types.FunctionType):
             if getattr(found, "_torchscript_modifier", "") in LEFT:
                 return ignored(found, None, _class_type)
-            prepared = found.__prepare_scriptable__() if hasattr(found, "__prepare_scriptable__") else found
-            return script_function(getattr(prepared, "__original_fn", prepared))
+            found = found.__prepare_scriptable__() if hasattr(found, "__prepare_scriptable__") else found
+            return script_function(getattr(found, "__original_fn", found))
         if isinstance(found, torch.nn.Module):
             return Stays(found)
         name = getattr(found, "__name__", type(found).__name__)

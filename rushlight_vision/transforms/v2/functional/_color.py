@@ -262,7 +262,7 @@ def equalize_image(image: Any) -> Any:
     if image.numel() == 0:
         return image
     shades = to_dtype_image(image, torch.uint8, scale=True)
-    found = tones.equalize(shades.reshape(-1, 1, *image.shape[-2:])).reshape(image.shape)
+    found = tones.equalize(shades.reshape([-1, 1, image.shape[-2], image.shape[-1]])).reshape(image.shape)
     return to_dtype_image(found, image.dtype, scale=True)
 
 
@@ -277,15 +277,15 @@ def _permute_channels_pil(image: Any, permutation: Any) -> Any:
 
 
 @_images(permute_channels, _permute_channels_pil)
-def permute_channels_image(image: Any, permutation: Any) -> Any:
+def permute_channels_image(image: torch.Tensor, permutation: list[int]) -> torch.Tensor:
     """A tensor's channels in another order; ValueError unless it names each."""
     if len(permutation) != image.shape[-3]:
         raise ValueError(
             f"Length of permutation does not match number of channels: {len(permutation)} "
             f"!= {image.shape[-3]}"
         )
-    order = permutation.tolist() if isinstance(permutation, torch.Tensor) else list(permutation)
-    return image[..., order, :, :]
+    order = torch.as_tensor(permutation, device=image.device)
+    return image.index_select(-3, torch.where(order < 0, order + len(order), order))
 
 
 to_grayscale = rgb_to_grayscale

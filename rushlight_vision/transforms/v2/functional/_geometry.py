@@ -27,7 +27,7 @@ _ABSENT = "a kernel does it"
 _MODES = {mode.value: mode for mode in InterpolationMode}
 
 
-def _check_interpolation(interpolation: Any) -> InterpolationMode:
+def _check_interpolation(interpolation: InterpolationMode) -> InterpolationMode:
     """A mode, also from its name or from Pillow's number for it."""
     if isinstance(interpolation, str):
         if interpolation not in _MODES:
@@ -40,8 +40,7 @@ def _check_interpolation(interpolation: Any) -> InterpolationMode:
             "Argument interpolation should be an `InterpolationMode` or a corresponding Pillow integer "
             f"constant, but got {interpolation}."
         )
-    known: Any = interpolation
-    return mode_of(known)
+    return mode_of(interpolation)
 
 
 def _following(
@@ -149,22 +148,21 @@ _following(
 # --- sizes --------------------------------------------------------------------------------------
 
 
-def _new_size(canvas_size: Any, size: Any, max_size: int | None) -> tuple[int, int]:
+def _new_size(canvas_size: list[int], size: list[int] | None, max_size: int | None) -> tuple[int, int]:
     """(height, width) of the result; size None: the longer side is max_size."""
-    height, width = canvas_size
+    height, width = canvas_size[0], canvas_size[1]
     if size is None:
         if max_size is None:
             raise ValueError("size and max_size cannot both be None")
-        short, long = sorted((height, width))
-        short = int(max_size * short / long)
+        short = int(max_size * min(height, width) / max(height, width))
         return (max_size, short) if width <= height else (short, max_size)
     if not isinstance(size, int) and max_size is not None and len(size) != 1:
         raise ValueError(
             "max_size should only be passed if size is None or specifies the length of the smaller edge, "
             "i.e. size should be an int or a sequence of length 1 in torchscript mode."
         )
-    tall, wide = v1.resized(height, width, size, max_size)
-    return tall, wide
+    new = v1.resized(height, width, size, max_size)
+    return new[0], new[1]
 
 
 @_dispatched
@@ -187,7 +185,7 @@ def _resize_pil(
             "Anti-alias option is always applied for PIL Image input. Argument antialias is ignored.",
             stacklevel=2,
         )
-    new = _new_size((image.height, image.width), size, max_size)
+    new = _new_size([image.height, image.width], size, max_size)
     if new == (image.height, image.width):
         return image
     return image.resize(new[::-1], PILLOWS[_check_interpolation(interpolation).value])
@@ -195,39 +193,41 @@ def _resize_pil(
 
 @_images(resize, _resize_pil)
 def resize_image(
-    image: Any,
-    size: Any,
-    interpolation: Any = InterpolationMode.BILINEAR,
+    image: Tensor,
+    size: list[int] | None,
+    interpolation: InterpolationMode = InterpolationMode.BILINEAR,
     max_size: int | None = None,
     antialias: bool | None = True,
-) -> Any:
+) -> Tensor:
     """A tensor (..., C, H, W) at another size."""
     mode = _check_interpolation(interpolation).value
-    smooth = mode in ("bilinear", "bicubic", "lanczos")
-    if mode == "lanczos" and not antialias:
+    smooth = mode in ["bilinear", "bicubic", "lanczos"]
+    sharp = antialias is not None and antialias
+    if mode == "lanczos" and not sharp:
         raise ValueError("InterpolationMode.LANCZOS requires antialias=True")
-    new = _new_size(image.shape[-2:], size, max_size)
-    if new == tuple(image.shape[-2:]):
+    height, width = _new_size([image.shape[-2], image.shape[-1]], size, max_size)
+    shape = list(image.shape)
+    if shape[-2] == height and shape[-1] == width:
         return image
+    shape[-2], shape[-1] = height, width
     if image.numel() == 0:
-        return image.reshape(*image.shape[:-2], *new)
-    batch = image.reshape(-1, *image.shape[-3:])
-    taken = image.dtype in (torch.float32, torch.float64)
-    if image.dtype is torch.uint8:  # bytes as they are: the CPU's kernels, and those that only pick
+        return image.reshape(shape)
+    batch = image.reshape([-1, image.shape[-3], image.shape[-2], image.shape[-1]])
+    taken = image.dtype in [torch.float32, torch.float64]
+    if image.dtype == torch.uint8:  # bytes as they are: the CPU's kernels, and those that only pick
         taken = image.device.type == "cpu" or not smooth
-    cast = not taken
     found = nnF.interpolate(
-        batch.float() if cast else batch,
-        new,
+        batch if taken else batch.float(),
+        [height, width],
         mode=mode,
         align_corners=False if smooth else None,
-        antialias=bool(antialias) and smooth,
+        antialias=sharp and smooth,
     )
-    if cast:
-        if image.dtype is torch.uint8:
+    if not taken:
+        if image.dtype == torch.uint8:
             found = found.clamp_(0, 255)
         found = (found if image.is_floating_point() else found.round_()).to(image.dtype)
-    return found.reshape(*image.shape[:-3], *found.shape[-3:])
+    return found.reshape(shape)
 
 
 @_on_mask
@@ -293,7 +293,7 @@ def crop(inpt: Any, top: int, left: int, height: int, width: int) -> Any:
 
 
 @_images(crop, v1.crop)
-def crop_image(image: Any, top: int, left: int, height: int, width: int) -> Any:
+def crop_image(image: Tensor, top: int, left: int, height: int, width: int) -> Tensor:
     """A window of a tensor (..., H, W)."""
     h, w = image.shape[-2:]
     right, bottom = left + width, top + height
@@ -365,7 +365,7 @@ def _central(canvas_size: list[int], output_size: list[int]) -> tuple[int, int, 
 @_images(center_crop, v1.center_crop)
 def center_crop_image(image: Tensor, output_size: list[int]) -> Tensor:
     """The middle of a tensor (..., H, W), with zeros where it is smaller."""
-    _, _, height, width = _central(image.shape[-2:], output_size)
+    _, _, height, width = _central([image.shape[-2], image.shape[-1]], output_size)
     if image.numel() == 0:
         shape = list(image.shape)
         shape[-2], shape[-1] = height, width
@@ -373,8 +373,9 @@ def center_crop_image(image: Tensor, output_size: list[int]) -> Tensor:
     x, y = max(width - image.shape[-1], 0), max(height - image.shape[-2], 0)
     if x > 0 or y > 0:
         image = nnF.pad(image, [x // 2, (x + 1) // 2, y // 2, (y + 1) // 2])
-    top, left, height, width = _central(image.shape[-2:], [height, width])
-    return crop_image(image, top, left, height, width)
+    top, left, height, width = _central([image.shape[-2], image.shape[-1]], [height, width])
+    found: Tensor = crop_image(image, top, left, height, width)
+    return found
 
 
 center_crop_mask = _on_mask(center_crop_image)
@@ -434,17 +435,19 @@ def _resized_crop_pil(
 
 @_images(resized_crop, _resized_crop_pil)
 def resized_crop_image(
-    image: Any,
+    image: Tensor,
     top: int,
     left: int,
     height: int,
     width: int,
-    size: Any,
-    interpolation: Any = InterpolationMode.BILINEAR,
+    size: list[int],
+    interpolation: InterpolationMode = InterpolationMode.BILINEAR,
     antialias: bool | None = True,
-) -> Any:
+) -> Tensor:
     """A window of a tensor (..., C, H, W), resized."""
-    return resize_image(crop_image(image, top, left, height, width), size, interpolation, antialias=antialias)
+    window = crop_image(image, top, left, height, width)
+    found: Tensor = resize_image(window, size, interpolation, antialias=antialias)
+    return found
 
 
 def resized_crop_mask(mask: Any, top: int, left: int, height: int, width: int, size: Any) -> Any:
@@ -512,41 +515,42 @@ def pad(inpt: Any, padding: Any, fill: Any = None, padding_mode: str = "constant
     raise AssertionError(_ABSENT)
 
 
-def _parse_pad_padding(padding: Any) -> list[int]:
+def _parse_pad_padding(padding: list[int]) -> list[int]:
     """[left, right, top, bottom]."""
     if not isinstance(padding, (int, tuple, list)):
         raise TypeError(f"`padding` should be an integer or tuple or list of integers, but got {padding}")
     widths = [padding] if isinstance(padding, int) else list(padding)
-    if len(widths) not in (1, 2, 4):
+    if len(widths) not in [1, 2, 4]:
         raise ValueError(f"Padding must be an int or a 1, 2, or 4 element tuple or list. Found {len(widths)}")
     left, top, right, bottom = widths * (4 // len(widths))
     return [left, right, top, bottom]
 
 
 @_images(pad, v1.pad)
-def pad_image(image: Any, padding: Any, fill: Any = None, padding_mode: str = "constant") -> Any:
+def pad_image(
+    image: Tensor, padding: list[int], fill: list[float] | None = None, padding_mode: str = "constant"
+) -> Tensor:
     """A tensor (..., C, H, W) with borders; fill: a number, or one for each channel."""
     left, right, top, bottom = _parse_pad_padding(padding)
-    if padding_mode not in ("constant", "edge", "reflect", "symmetric"):
+    if padding_mode not in ["constant", "edge", "reflect", "symmetric"]:
         raise ValueError(
             "`padding_mode` should be either `'constant'`, `'edge'`, `'reflect'` or `'symmetric'`, "
             f"but got `'{padding_mode}'`."
         )
-    fills = [0 if fill is None else fill] if fill is None or isinstance(fill, (int, float)) else list(fill)
+    fills = [0.0]
+    if fill is not None:
+        fills = [float(fill)] if isinstance(fill, (int, float)) else [float(f) for f in fill]
     if len(fills) == 1:
-        return v1.pad(image, [left, top, right, bottom], float(fills[0]), padding_mode)
+        return v1.pad(image, [left, top, right, bottom], fills[0], padding_mode)
     if padding_mode != "constant":
         raise ValueError(f"Padding mode '{padding_mode}' is not supported if fill is not scalar")
     found = nnF.pad(image, [left, right, top, bottom])
     colour = torch.tensor(fills).to(image.dtype).reshape(-1, 1, 1)
-    h, w = found.shape[-2:]
-    for rows, columns in (
-        (slice(max(top, 0)), slice(None)),
-        (slice(None), slice(max(left, 0))),
-        (slice(h - max(bottom, 0), None), slice(None)),
-        (slice(None), slice(w - max(right, 0), None)),
-    ):
-        found[..., rows, columns] = colour
+    h, w = found.shape[-2], found.shape[-1]
+    found[..., : max(top, 0), :] = colour
+    found[..., : max(left, 0)] = colour
+    found[..., h - max(bottom, 0) :, :] = colour
+    found[..., w - max(right, 0) :] = colour
     return found
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
 import rushlight.nn.functional as nnF
+from rushlight import Tensor
 from rushlight_vision import tv_tensors
 from rushlight_vision.transforms import tones, warping as v1
 from rushlight_vision.transforms.conversion import InterpolationMode
@@ -23,39 +23,46 @@ _NEAREST = InterpolationMode.NEAREST
 _ABSENT = "a kernel does it"
 
 
-def _read(image: Any, places: Callable[[Any], Any], interpolation: Any, fill: Any) -> Any:
-    """A tensor (..., C, H, W) read at places(batch of floats) (1, h, w, 2), with `fill` beyond it."""
+def _batch(image: Tensor) -> Tensor:
+    """The batch (N, C, H, W) of floats that an image is computed as."""
+    batch = image.reshape([-1, image.shape[-3], image.shape[-2], image.shape[-1]])
+    return batch if image.is_floating_point() else batch.float()
+
+
+def _read(image: Tensor, grid: Tensor, interpolation: InterpolationMode, fill: list[float] | None) -> Tensor:
+    """A tensor (..., C, H, W) read at places (1, h, w, 2), with `fill` beyond it."""
     mode = _check_interpolation(interpolation).value
-    if mode not in ("nearest", "bilinear"):
+    if mode not in ["nearest", "bilinear"]:
         raise ValueError(f"Interpolation mode '{mode}' is unsupported with Tensor input")
-    if isinstance(fill, (tuple, list)) and len(fill) not in (1, image.shape[-3]):
-        raise ValueError(
-            "The number of elements in 'fill' cannot broadcast to match the number of channels of the "
-            f"image ({len(fill)} != {image.shape[-3]})"
-        )
-    batch = image.reshape(-1, *image.shape[-3:])
-    batch = batch if image.is_floating_point() else batch.float()
-    grid = places(batch)
+    shape = list(image.shape)
+    shape[-2], shape[-1] = grid.shape[1], grid.shape[2]
     if image.numel() == 0:
-        return image.reshape(*image.shape[:-2], *grid.shape[1:3])
+        return image.reshape(shape)
+    batch = _batch(image)
     both = batch if fill is None else torch.cat((batch, torch.ones_like(batch[:, :1])), 1)
-    found = nnF.grid_sample(
-        both, grid.expand(len(batch), -1, -1, -1), mode=mode, padding_mode="zeros", align_corners=False
-    )
+    places = grid.expand([len(batch), -1, -1, -1])
+    found = nnF.grid_sample(both, places, mode=mode, padding_mode="zeros", align_corners=False)
     if fill is not None:
-        found, inside = found[:, :-1], found[:, -1:]
-        colours = fill if isinstance(fill, (tuple, list)) else [float(fill)]
-        colour = torch.tensor(colours, dtype=found.dtype, device=found.device).view(1, -1, 1, 1)
+        inside = found[:, -1:]
+        found = found[:, :-1]
+        colour = v1.colours(fill, found)
+        if colour.shape[1] not in [1, image.shape[-3]]:
+            raise ValueError(
+                "The number of elements in 'fill' cannot broadcast to match the number of channels of the "
+                f"image ({colour.shape[1]} != {image.shape[-3]})"
+            )
         nearest = mode == "nearest"
         found = torch.where(inside < 0.5, colour, found) if nearest else (found - colour) * inside + colour
     found = found if image.is_floating_point() else found.round_().to(image.dtype)
-    return found.reshape(*image.shape[:-3], *found.shape[1:])
+    return found.reshape(shape)
 
 
 # --- affine maps --------------------------------------------------------------------------------
 
 
-def _shears(angle: Any, translate: Any, scale: float, shear: Any, center: Any) -> list[float]:
+def _shears(
+    angle: float, translate: list[float], scale: float, shear: list[float], center: list[float] | None
+) -> list[float]:
     """The two shears; TypeError or ValueError for arguments that are none of an affine map."""
     if not isinstance(angle, (int, float)):
         raise TypeError("Argument angle should be int or float")
@@ -99,20 +106,20 @@ def _affine_pil(image: Any, angle: Any, translate: Any, scale: float, shear: Any
 
 @_images(affine, _affine_pil)
 def affine_image(
-    image: Any,
+    image: Tensor,
     angle: float,
     translate: list[float],
     scale: float,
-    shear: Any,
-    interpolation: Any = InterpolationMode.NEAREST,
-    fill: Any = None,
-    center: Any = None,
-) -> Any:
+    shear: list[float],
+    interpolation: InterpolationMode = InterpolationMode.NEAREST,
+    fill: list[float] | None = None,
+    center: list[float] | None = None,
+) -> Tensor:
     """A tensor (..., C, H, W), turned, scaled, sheared and shifted."""
     shears = _shears(angle, translate, scale, shear, center)
-    h, w = image.shape[-2:]
+    h, w = image.shape[-2], image.shape[-1]
     matrix = v1.inverse_matrix(v1.from_middle(image, center), angle, translate, scale, shears)
-    return _read(image, lambda x: v1.affine_places(x, matrix, w, h), interpolation, fill)
+    return _read(image, v1.affine_places(_batch(image), matrix, w, h), interpolation, fill)
 
 
 @_on_mask
@@ -212,21 +219,24 @@ def _rotate_pil(image: Any, angle: float, interpolation: Any = _NEAREST, **how: 
 
 @_images(rotate, _rotate_pil)
 def rotate_image(
-    image: Any,
+    image: Tensor,
     angle: float,
-    interpolation: Any = InterpolationMode.NEAREST,
+    interpolation: InterpolationMode = InterpolationMode.NEAREST,
     expand: bool = False,
-    center: Any = None,
-    fill: Any = None,
-) -> Any:
+    center: list[float] | None = None,
+    fill: list[float] | None = None,
+) -> Tensor:
     """A tensor (..., C, H, W), turned; by whole quarters exactly."""
     angle = angle % 360
-    h, w = image.shape[-2:]
-    if center is None and (angle in (0, 180) or (angle in (90, 270) and (expand or h == w))):
-        return torch.rot90(image, int(angle) // 90, (-2, -1)) if angle else image.clone()
+    h, w = image.shape[-2], image.shape[-1]
+    if center is None:
+        if angle == 0:
+            return image.clone()
+        if angle == 180 or ((angle == 90 or angle == 270) and (expand or h == w)):
+            return torch.rot90(image, int(angle) // 90, [-2, -1])
     matrix = v1.inverse_matrix(v1.from_middle(image, center), -angle, [0.0, 0.0], 1.0, [0.0, 0.0])
     wide, tall = v1.extent(matrix, w, h) if expand else (w, h)
-    return _read(image, lambda x: v1.affine_places(x, matrix, wide, tall), interpolation, fill)
+    return _read(image, v1.affine_places(_batch(image), matrix, wide, tall), interpolation, fill)
 
 
 @_on_mask
@@ -287,7 +297,9 @@ def perspective(
     raise AssertionError(_ABSENT)
 
 
-def _coefficients(startpoints: Any, endpoints: Any, coefficients: Any) -> Any:
+def _coefficients(
+    startpoints: list[list[int]] | None, endpoints: list[list[int]] | None, coefficients: list[float] | None
+) -> list[float]:
     if coefficients is None:
         if startpoints is None or endpoints is None:
             raise ValueError(
@@ -315,16 +327,16 @@ def _perspective_pil(
 
 @_images(perspective, _perspective_pil)
 def perspective_image(
-    image: Any,
-    startpoints: Any,
-    endpoints: Any,
-    interpolation: Any = InterpolationMode.BILINEAR,
-    fill: Any = None,
-    coefficients: Any = None,
-) -> Any:
+    image: Tensor,
+    startpoints: list[list[int]] | None,
+    endpoints: list[list[int]] | None,
+    interpolation: InterpolationMode = InterpolationMode.BILINEAR,
+    fill: list[float] | None = None,
+    coefficients: list[float] | None = None,
+) -> Tensor:
     """A tensor (..., C, H, W), seen from elsewhere."""
     matrix = _coefficients(startpoints, endpoints, coefficients)
-    return _read(image, lambda x: v1.perspective_places(x, matrix), interpolation, fill)
+    return _read(image, v1.perspective_places(_batch(image), matrix), interpolation, fill)
 
 
 @_on_mask
@@ -386,10 +398,10 @@ def elastic(
     raise AssertionError(_ABSENT)
 
 
-def _check_displacement(displacement: Any, h: int, w: int) -> None:
+def _check_displacement(displacement: Tensor, h: int, w: int) -> None:
     if not isinstance(displacement, torch.Tensor):
         raise TypeError("Argument displacement should be a Tensor")
-    if displacement.shape != (1, h, w, 2):
+    if list(displacement.shape) != [1, h, w, 2]:
         raise ValueError(
             f"Argument displacement shape should be {(1, h, w, 2)}, but given {displacement.shape}"
         )
@@ -401,16 +413,16 @@ def _elastic_pil(image: Any, **how: Any) -> Any:
 
 @_images(elastic, _elastic_pil)
 def elastic_image(
-    image: Any, displacement: Any, interpolation: Any = InterpolationMode.BILINEAR, fill: Any = None
-) -> Any:
+    image: Tensor,
+    displacement: Tensor,
+    interpolation: InterpolationMode = InterpolationMode.BILINEAR,
+    fill: list[float] | None = None,
+) -> Tensor:
     """A tensor (..., C, H, W), displaced."""
-    h, w = image.shape[-2:]
+    h, w = image.shape[-2], image.shape[-1]
     _check_displacement(displacement, h, w)
-
-    def places(x: Any) -> Any:
-        return v1.same_places(h, w, x) + displacement.to(x)
-
-    return _read(image, places, interpolation, fill)
+    batch = _batch(image)
+    return _read(image, v1.same_places(h, w, batch) + displacement.to(batch), interpolation, fill)
 
 
 @_on_mask
