@@ -74,3 +74,13 @@ def test_a_mask_of_bytes_warns_once() -> None:
         warnings.simplefilter("always")
         x.index_put_((mask,), torch.ones(2, device="cuda"), accumulate=True)
     assert len(told) == 1 and x.tolist() == [1, 0, 1]
+
+
+def test_new_takes_another_device() -> None:
+    x = torch.randn(3, device="cuda:0")
+    assert x.new([0, 1, 2]).device.index == 0
+    assert x.new([0, 1, 2], device=1).device.index == 1 and x.new(2, 3, device="cuda:1").device.index == 1
+    with torch.cuda.device(1):
+        assert x.new([0, 1]).device.index == 0 and x.new(2, device="cuda").device.index == 1
+    with pytest.raises(RuntimeError, match="legacy constructor expects device type: cuda"):
+        x.new(2, device="cpu")

@@ -23,12 +23,16 @@ def legacy_new(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """Tensor.new(...): like torch.Tensor(...), in this tensor's dtype and on its device."""
+    """Tensor.new(...): like torch.Tensor(...), in this tensor's dtype and on its device, or another of its
+    type (device=).
+    """
     where = self.device
     if len(args) == 1 and isinstance(args[0], Tensor) and args[0].device != where:
         raise TypeError(f"expected a tensor on {where} (got one on {args[0].device}); move it with .to()")
     made = _make(self.dtype, args, kwargs, where=where)
-    return made if made.device == where else made.to(where)
+    named = kwargs.get("device")
+    there = where if named is None else device(named)
+    return made if made.device == there else made.to(there)
 
 
 def _make(
