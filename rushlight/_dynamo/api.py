@@ -133,9 +133,28 @@ def compile(
         budget=budget_s,
         background=background,
         search=mode == "max-autotune",
-        share=lambda: (options or {}).get("memory_budget", config.activation_memory_budget),
+        share=functools.partial(_share, options),
     )
+    return _made_of(model, made)
+
+
+def _made_of(model: Any, made: Callable[..., Any]) -> Any:
+    """What is made of a function, a Module or a class."""
+    if isinstance(model, type):
+        return _methods_made(model, made, "__call__")
     return OptimizedModule(model, made) if isinstance(model, Module) else made(model)
+
+
+def _share(options: dict[str, Any] | None) -> Any:
+    """The part of the memory that a step may take."""
+    return (options or {}).get("memory_budget", config.activation_memory_budget)
+
+
+def _methods_made(cls: type, made: Callable[..., Any], *names: str) -> type:
+    """A class, of which these methods are put in place of its own: instances and subclasses have them."""
+    for name in names:
+        setattr(cls, name, made(getattr(cls, name)))
+    return cls
 
 
 def _made(
@@ -214,9 +233,16 @@ def _exporting() -> Any:
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """A function that is never recorded: where compiled code calls it, that call runs as Python."""
+    """A function that is never recorded: where compiled code calls it, that call runs as Python. Of a Module
+    it is a Module whose calls are so; of a class the class, whose instances are made and called so.
+    """
     if fn is None:
         return functools.partial(disable, recursive=recursive, reason=reason)
+    made = functools.partial(disable, recursive=recursive, reason=reason)
+    if isinstance(fn, Module):
+        return OptimizedModule(fn, made)
+    if isinstance(fn, type):
+        return _methods_made(fn, made, "__init__", "__call__")
 
     @functools.wraps(fn)
     def plain(*args: Any, **kwargs: Any) -> Any:

@@ -11,7 +11,8 @@ from typing import Any
 
 from rushlight import fx
 from rushlight._dynamo import config
-from rushlight._dynamo.exc import BackendCompilerFailed, Unsupported
+from rushlight._dynamo.exc import BackendCompilerFailed, FailOnRecompileLimitHit, Unsupported
+from rushlight._dynamo.inputs import Call, examples, tell_shapes
 from rushlight._dynamo.kinds import Sizes, SizesOfKind, kind_of
 from rushlight._dynamo.utils import counters
 from rushlight._engine.autograd.grad_mode import LOCAL
@@ -64,9 +65,17 @@ class CompiledByBackend:
         known.plans[self.key(args, kwargs)] = None
         known.sizes.dynamic = self.dynamic
         trace = known.trace(kind_of(args, kwargs), config.recompile_limit)
+        if trace is None:
+            if self.fullgraph or config.fail_on_recompile_limit_hit:
+                raise FailOnRecompileLimitHit("Hard failure due to fail_on_recompile_limit_hit")
+            return self.function(*args, **kwargs)
         new = not trace.nodes
         trace.ends = [] if self.fullgraph or new else None
-        found = choice.call(trace, self.function, args, kwargs)
+        before, known.sizes.call = known.sizes.call, Call(self.function, args, kwargs)
+        try:
+            found = choice.call(trace, self.function, args, kwargs)
+        finally:
+            known.sizes.call = before
         breaks = [(why, where) for why, where, is_break in trace.ends or () if is_break]
         for why, _ in breaks if new else ():
             counters["graph_break"][why] += 1
@@ -83,12 +92,12 @@ class Known:
         self.plans: dict[Any, Any] = {}
         self.traces: dict[Any, Trace] = {}
 
-    def trace(self, kind: Any, most: int) -> Trace:
-        """That of a kind of arguments; of what comes after many other kinds, one for all."""
-        if kind not in self.traces and len(self.traces) >= most:
-            kind = None
+    def trace(self, kind: Any, most: int) -> Trace | None:
+        """That of a kind of arguments; None of what comes after many other kinds."""
         trace = self.traces.get(kind)
         if trace is None:
+            if len(self.traces) >= most:
+                return None
             trace = self.traces[kind] = Trace()
             trace.program = partial(Segment, self.backend, SizesOfKind(self.sizes))
         return trace
@@ -152,20 +161,25 @@ class Segment:
         if self.compiled is not None:
             return self.compiled
         given = [wrap(arrays[p]) for p in self.inputs]
-        self.compiled = self.sizes.known(self.module, given)
+        said = self.sizes.said(self.module)
+        self.compiled = self.sizes.known(said, given)
         if self.compiled is not None:
             return self.compiled
         before, LOCAL.enabled = LOCAL.enabled, False
         try:
-            self.compiled = self.backend(self.module, given)
+            own = examples(self.sizes.sizes.call, self.module, given)
+            tell_shapes(self.module, own)
+            self.compiled = self.backend(self.module, own)
         except Exception as error:
-            raise BackendCompilerFailed(self.backend, error) from error
+            if not config.suppress_errors:
+                raise BackendCompilerFailed(self.backend, error) from error
+            self.compiled = self.module
         finally:
             LOCAL.enabled = before
         counters["frames"].update(("total", "ok"))
         calls = [n for n in self.module.graph.nodes if n.op.startswith("call")]
         counters["stats"].update(unique_graphs=1, calls_captured=len(calls))
-        self.sizes.note(self.module, given, self.compiled)
+        self.sizes.note(self.module, said, given, self.compiled)
         return self.compiled
 
 

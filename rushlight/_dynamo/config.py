@@ -1,7 +1,9 @@
 """Settings that PyTorch's programs assign to. `verbose` prints what stays eager, and why, as it happens;
-`error_on_recompile` refuses arguments of a new kind; `recompile_limit`, `assume_static_by_default` and
-`automatic_dynamic_shapes` say when a function that is given as `backend` is asked for another graph. Others
-change nothing: what cannot be compiled runs as Python, and rushlight.explain says why.
+`error_on_recompile` refuses arguments of a new kind. Of functions that are given as `backend`: when they
+are asked for another graph say `recompile_limit`, `assume_static_by_default`, `automatic_dynamic_shapes`;
+`fail_on_recompile_limit_hit` refuses what comes after the limit; with `suppress_errors` a graph that they
+fail on runs as it is. Others change nothing: what cannot be compiled runs as Python; rushlight.explain
+says why.
 """
 
 import sys
@@ -17,7 +19,8 @@ cache_size_limit = recompile_limit = 8
 capture_scalar_outputs = False
 assume_static_by_default = automatic_dynamic_shapes = True
 error_on_recompile = False
-error_on_nested_fx_trace = True
+error_on_nested_fx_trace = optimize_ddp = True
+fail_on_recompile_limit_hit = False
 
 
 class _Config(ModuleType):

@@ -14,8 +14,13 @@ class BackendCompilerFailed(TorchDynamoException):
         self.inner_exception = inner_exception
 
 
+class FailOnRecompileLimitHit(TorchDynamoException):
+    """More kinds of arguments than config.recompile_limit have come, and that is to be an error."""
+
+
 __all__ = [
     "BackendCompilerFailed",
+    "FailOnRecompileLimitHit",
     "RecompileError",
     "TorchDynamoException",
     "Unsupported",

@@ -8,6 +8,7 @@ from typing import Any
 
 from rushlight import fx
 from rushlight._dynamo import config
+from rushlight._dynamo.inputs import Call
 from rushlight._engine.core.switches import switches
 from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.tensor import Tensor
@@ -66,9 +67,12 @@ _Shapes = tuple[tuple[int, ...], ...]
 
 
 class Sizes:
-    """Whether sizes are to be free, as compile's `dynamic` says: None, once they have differed."""
+    """Whether sizes are to be free, as compile's `dynamic` says: None, once they have differed. call: the one
+    that runs.
+    """
 
     dynamic: bool | None = None
+    call: Call | None = None
 
 
 class SizesOfKind:
@@ -84,33 +88,35 @@ class SizesOfKind:
         # By what the graph says: (sizes that it was made for, dims that are free, the graph).
         self._made: dict[Any, list[tuple[_Shapes, set[tuple[int, int]], Callable[..., Any]]]] = {}
 
-    def known(self, module: fx.GraphModule, inputs: Sequence[Tensor]) -> Callable[..., Any] | None:
-        """What runs this graph at these sizes, if that is there."""
+    @staticmethod
+    def said(module: fx.GraphModule) -> Any:
+        """The text of a graph, and the functions that it calls: several may have one name."""
+        return module.code, *[n.target for n in module.graph.nodes if n.op == "call_function"]
+
+    def known(self, said: Any, inputs: Sequence[Tensor]) -> Callable[..., Any] | None:
+        """What runs a graph that says this at these sizes, if that is there."""
         if self.sizes.dynamic is False:
             return None
         shapes = _shapes(inputs)
-        for made, free, compiled in self._made.get(_said(module), ()):
+        for made, free, compiled in self._made.get(said, ()):
             if made != shapes and _serves(made, free, shapes):  # at these sizes it is another place's graph
                 return compiled
         return None
 
-    def note(self, module: fx.GraphModule, inputs: Sequence[Tensor], compiled: Callable[..., Any]) -> None:
+    def note(
+        self, module: fx.GraphModule, said: Any, inputs: Sequence[Tensor], compiled: Callable[..., Any]
+    ) -> None:
         """The backend has made this of it."""
         if compiled is not module and getattr(compiled, "__self__", None) is not module:
             return
         shapes, free = _shapes(inputs), set[tuple[int, int]]()
         if self.sizes.dynamic or not (self.sizes.dynamic is None and config.assume_static_by_default):
             free = {(i, d) for i, shape in enumerate(shapes) for d, n in enumerate(shape) if n > 1}
-        made = self._made.setdefault(_said(module), [])
+        made = self._made.setdefault(said, [])
         for before, known, _ in made if config.automatic_dynamic_shapes else ():
             if list(map(len, before)) == list(map(len, shapes)):
                 free |= known | _differing(before, shapes)
         made.append((shapes, free, compiled))
-
-
-def _said(module: fx.GraphModule) -> Any:
-    """The text of a graph, and the functions that it calls: several may have one name."""
-    return module.code, *[n.target for n in module.graph.nodes if n.op == "call_function"]
 
 
 def _shapes(inputs: Sequence[Tensor]) -> _Shapes:

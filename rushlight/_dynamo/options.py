@@ -10,6 +10,44 @@ from rushlight.export import settings
 
 OWN = ("guard_filter_fn", "memory_budget")
 _CONFIG = "_inductor.config"
+# What PyTorch's modes set.
+_TUNED = {"max_autotune": True, "coordinate_descent_tuning": True}
+_LITE = {
+    "fallback_by_default": True,
+    "selective_decompose": True,
+    "reorder_for_peak_memory": False,
+    "reorder_for_compute_comm_overlap": False,
+    "triton.reorder_for_reducing_graph_partitions": False,
+    "use_pre_grad_passes": False,
+    "use_joint_graph_passes": False,
+    "use_post_grad_passes": False,
+    "use_dce": False,
+    "allow_buffer_reuse": False,
+}
+_MODES: dict[str, dict[str, bool]] = {
+    "default": {},
+    "lite": _LITE,
+    "reduce-overhead": {"triton.cudagraphs": True},
+    "max-autotune-no-cudagraphs": _TUNED,
+    "max-autotune": {**_TUNED, "triton.cudagraphs": True},
+}
+
+
+def list_mode_options(mode: str | None = None, dynamic: bool | None = None) -> dict[str, Any]:
+    """Which options a mode sets in PyTorch; of all modes, by name, without one. RuntimeError for no mode.
+
+    dynamic changes nothing.
+    """
+    if mode is None:
+        return {name: dict(options) for name, options in _MODES.items()}
+    if mode not in _MODES:
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
+    return dict(_MODES[mode])
+
+
+def list_options() -> list[str]:
+    """The names of compile()'s options."""
+    return list(known())
 
 
 @cache

@@ -13,7 +13,7 @@ from rushlight._engine.trace import choice
 from rushlight._engine.trace.compiled import Compiled, Specialization
 from rushlight._engine.trace.eager_backends import Eager
 from rushlight._engine.trace.graph import text, whole
-from rushlight._engine.trace.trace import Trace
+from rushlight._engine.trace.trace import Node, Trace
 
 
 class Explanation:
@@ -89,7 +89,8 @@ class GraphCompileReason(NamedTuple):
 class ExplainOutput(NamedTuple):
     """What torch._dynamo.explain(f)(*args) tells: the graphs of one call, and why there are several.
 
-    ops_per_graph: the names of the ops in each.
+    ops_per_graph: the names of the ops in each; graphs: modules of these. Guards have no list of their own
+    here, and nothing is compiled: out_guards is empty, so is compile_times.
     """
 
     graph_count: int
@@ -97,6 +98,9 @@ class ExplainOutput(NamedTuple):
     break_reasons: list[GraphCompileReason]
     op_count: int
     ops_per_graph: list[list[str]]
+    graphs: list[Any]
+    out_guards: tuple[()] = ()
+    compile_times: str = ""
 
     def __str__(self) -> str:
         lines = [
@@ -121,7 +125,7 @@ def segments(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Explain
     trace = Trace()
     trace.ends, trace.program = [], _Unmade
     choice.call(trace, function, args, kwargs)
-    graphs, node = [], trace.root
+    graphs, modules, node = list[list[str]](), list[Any](), trace.root
     while node.flushed:
         node = next(iter(node.flushed.values()))
         ops: list[str] = []
@@ -132,12 +136,24 @@ def segments(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Explain
                 ops.append(getattr(row or call, "name", getattr(call, "__name__", "?")))
         if ops:
             graphs.append(ops)
+            modules.append(_module(node))
     reasons = [
         GraphCompileReason(why, [FrameSummary(*_line(where), name="?")] if where else [])
         for why, where, _ in trace.ends
     ]
     counts = len(graphs), max(len(graphs) - 1, 0)
-    return ExplainOutput(*counts, reasons, sum(map(len, graphs)), graphs)
+    return ExplainOutput(*counts, reasons, sum(map(len, graphs)), graphs, modules)
+
+
+def _module(node: Node) -> Any:
+    """A module of the ops up to a node, which gives what the last of them has made."""
+    from rushlight._dynamo.backends import graph_of  # few programs need torch.fx
+
+    nodes = [n for n in node.path() if n.step is not None and n.said is not None]
+    if not nodes:
+        return None
+    last: Any = nodes[-1]
+    return graph_of(nodes, [last.first + i for i in range(len(last.step.results))])[1]
 
 
 def _line(where: str) -> tuple[str, int]:

@@ -1,4 +1,6 @@
-"""torch.ops.higher_order.wrap_with_set_grad_enabled and wrap_with_autocast: a part of a program in a mode."""
+"""torch.ops.higher_order.wrap, a part of a program as it is, and wrap_with_set_grad_enabled and
+wrap_with_autocast, a part in a mode.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._higher_order_ops.operators import Control
+from rushlight._ops import HigherOrderOperator
 
 
 def _with_grad(enabled: bool, function: Callable[..., Any], *operands: Any) -> Any:
@@ -52,3 +55,17 @@ def _autocast_recorded(
 
 wrap_with_set_grad_enabled = Control("wrap_with_set_grad_enabled", _with_grad, _grad_recorded)
 wrap_with_autocast = Control("wrap_with_autocast", _with_autocast, _autocast_recorded)
+
+
+class Wrap(HigherOrderOperator):
+    """A call of a function, whose ops are those of the program around it."""
+
+    def __init__(self) -> None:
+        super().__init__("wrap")
+
+    def __call__(self, /, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """func(*args, **kwargs)."""
+        return func(*args, **kwargs)
+
+
+wrap = Wrap()

@@ -19,6 +19,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._dynamo.api import cudagraph_mark_step_begin as cudagraph_mark_step_begin
+from rushlight._dynamo.options import list_mode_options as list_mode_options, list_options as list_options
 from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.runtime import cache
 from rushlight.export import settings as config

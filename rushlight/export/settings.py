@@ -8,8 +8,14 @@ from rushlight._engine.names.alternatives import attribute
 from rushlight.utils._config_module import patcher
 
 max_autotune = max_autotune_gemm = coordinate_descent_tuning = False
-epilogue_fusion = freezing = cpp_wrapper = False
-fx_graph_cache = True
+freezing = cpp_wrapper = False
+fx_graph_cache = epilogue_fusion = True
+
+
+class triton:
+    """Those of Triton's kernels."""
+
+    cudagraphs = False
 
 
 def __getattr__(name: str) -> Any:

@@ -31,7 +31,7 @@ from rushlight._engine.dispatch.interpreters import PLAIN
 from rushlight._engine.kernels.runtime import tiers
 from rushlight._engine.kernels.runtime.tiers import deadline
 from rushlight._engine.lazy import is_ours
-from rushlight._engine.tensors.generator import default_generator
+from rushlight._engine.tensors.generator import Generator, default_generator
 from rushlight._engine.tensors.storages import memory_pages
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace import choice, reproduce
@@ -51,7 +51,7 @@ from rushlight._engine.trace.program import (
     tracked_of,
 )
 from rushlight._engine.trace.recorder import Entry, Recorder, recording, root, roots
-from rushlight._engine.trace.regions import BATCHES, MOVED, Traced, overheard
+from rushlight._engine.trace.regions import BATCHES, MOVED, Traced, hooked, overheard
 from rushlight._engine.trace.trace import Trace
 
 # How many kinds of arguments get a program of their own; how often guards may fail before a call stays eager.
@@ -343,6 +343,7 @@ class Compiled:
             or _seen_twice(output, given, tracked)
             or (tracked and recorder.once)
             or (tracked and batches and BATCHES)
+            or (tracked and hooked(tracked) and "gradients have hooks, which a record would call")
             or (plan.failed > MOST_PROGRAMS and MOVED)
             or (not first and guards.failure())
         )
@@ -490,7 +491,9 @@ class _State:
     def __init__(self, guards: Guards, program: Program | None) -> None:
         arrays = [] if program is None else [*[a for _, a, _ in guards.tensors], *program.written]
         self.held = [(a, a.copy()) for a in {id(a): a for a in arrays}.values()]
-        self.random = default_generator.get_state()
+        given = [e.given for e in program.entries] if program is not None else []
+        drawn = [default_generator, *[v for v in flatten(given)[0] if isinstance(v, Generator)]]
+        self.random = [(g, g.get_state()) for g in {id(g): g for g in drawn}.values()]
 
     def difference(self, program: Program, second: Program, tensors: list[Tensor], write: bool) -> str:
         """How the program's results differ from the second record's; empty if they do not."""
@@ -499,11 +502,12 @@ class _State:
         if [a.tobytes() for a in program.constants] != [a.tobytes() for a in second.constants]:
             return "what seemed to be constant depends on something that cannot be repeated"
         after = [(a, a.copy()) for a, _ in self.held]
-        drawn = default_generator.get_state()
+        drawn = [(g, g.get_state()) for g, _ in self.random]
         try:
             for a, values in self.held:
                 a[...] = values
-            default_generator.set_state(self.random)
+            for g, state in self.random:
+                g.set_state(state)
             given = [[t._array for t in tensors], *[p.inputs for p in second.parts[1:]]]
             for part, other, arrays in zip(program.parts, second.parts, given, strict=True):
                 for own, a in zip(part.inputs, arrays, strict=True):
@@ -519,7 +523,8 @@ class _State:
         finally:
             for a, values in after:
                 a[...] = values
-            default_generator.set_state(drawn)
+            for g, state in drawn:
+                g.set_state(state)
 
 
 def _compared(part: Part, other: Part, known: Container[int], write: bool) -> str:

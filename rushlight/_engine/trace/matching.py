@@ -57,6 +57,28 @@ _hidden, _new = Tensor.__dict__["_hidden"].__get__, object.__new__
 _numbers = itertools.count()
 
 
+# Composites that write to what they are given, and what they are told so by.
+_UPDATING = {"batch_norm": "training", "instance_norm": "use_input_stats"}
+# Composites that give several views.
+_VIEWING = frozenset(("unbind", "meshgrid", "_meshgrid"))
+
+
+def _is_parts(row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether an op is told by its parts from the first time on: it works in place, or its gradient is that
+    of its parts. Others are when they could not be described whole.
+    """
+    if row.inplace and (kwargs.get("inplace") or any([v is True for v in args])):
+        return True
+    if row.kind != "composite" or getattr(call, "writes", False):
+        return False
+    if row.name in _UPDATING:
+        place = [p.name for p in row.params].index(_UPDATING[row.name])
+        given = kwargs.get(_UPDATING[row.name], row.params[place].default)
+        if args[place] if place < len(args) else given:
+            return True
+    return row.name in _VIEWING or (row.vjp is None and tracked(args, kwargs))
+
+
 class _Untraceable(Exception):
     """An argument that nothing is known of."""
 
@@ -142,6 +164,8 @@ class Region(Learning, Writes, Updates, Shells):
         self.stepped: list[Any] = []
         # Nodes of the graph that steps made, by the place of their first result.
         self.made: dict[int, Any] = {}
+        # Memory that an op has written to which a program that is handed over leaves out.
+        self.written: set[int] = set()
 
     # --- the dispatcher -------------------------------------------------------------------------------
 
@@ -187,7 +211,7 @@ class Region(Learning, Writes, Updates, Shells):
         self.count, self.entered = self.node.count, []
         inner = self.trace.inner.get(call)
         if (inner is not None and tracked(args, kwargs) in inner) or (
-            row is not None and row.inplace and (kwargs.get("inplace") or any([v is True for v in args]))
+            row is not None and _is_parts(row, call, args, kwargs)
         ):
             return self.within(call, args, kwargs)
         if getattr(call, "writes", False):
@@ -468,6 +492,17 @@ class Region(Learning, Writes, Updates, Shells):
 
     # --- recording -------------------------------------------------------------------------------------
 
+    def _step_of(self, unit: Unit, out: Any, numbers: list[int]) -> Any:
+        """What an op that ran has done, or why that cannot be told."""
+        step = unit.step(out, self.trace)
+        if not isinstance(step, str) and any(
+            [numbers[~r.spec.memory] in self.real for r in step.results if r.given < 0 and r.spec.memory < 0]
+        ):
+            step = "a view of memory that others may write to"
+        if self.program is not None and (isinstance(step, str) or unit.warned):
+            self.written = unit.changed()
+        return step
+
     def _record(
         self,
         child: Node | None,
@@ -487,11 +522,7 @@ class Region(Learning, Writes, Updates, Shells):
         self.recorded += 1
         recorded = tracked(args, kwargs)
         unit, out = self._listen(call, args, kwargs, tensors)
-        step = unit.step(out, self.trace)
-        if not isinstance(step, str) and any(
-            [numbers[~r.spec.memory] in self.real for r in step.results if r.given < 0 and r.spec.memory < 0]
-        ):
-            step = "a view of memory that others may write to"
+        step = self._step_of(unit, out, numbers)
         parted = row is not None and row.kind == "composite" and not getattr(call, "writes", False)
         if isinstance(step, str) and parted:
             self.note(f"{row.name}() is matched in parts: {step}")

@@ -21,7 +21,7 @@ from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.runtime.handwritten_stages import Scratch
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.tensors.storages import memory_pages
-from rushlight._engine.tensors.storages.storage import Storage, address
+from rushlight._engine.tensors.storages.storage import INFERENCE, Storage, address
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 from rushlight._engine.trace import stage_planning
 from rushlight._engine.trace.graph import whole
@@ -135,6 +135,25 @@ class Output:
         return self._seen_in(self.flat.copy()) if self._whole is None else [self._whole.copy()]
 
 
+def _result(t: Tensor, array: Array) -> Tensor:
+    """A tensor of these values like a call's result `t`: made in inference mode if that was."""
+    made = wrap(array, t._kind)
+    if t._storage is not None and t._storage.inference:
+        made._storage = INFERENCE
+    return made
+
+
+def _whole(t: Tensor) -> Array:
+    """The memory that a result lies in. A copy that stands for an argument has the argument's storage, which
+    is not to know the copy's memory.
+    """
+    s = storage(t)
+    known = s._bytes
+    found = s.bytes(t._array)
+    s._bytes = known
+    return found
+
+
 class Results:
     """How a call's results lie in memory, which some of them may share: another's are laid out likewise."""
 
@@ -143,7 +162,7 @@ class Results:
         known: dict[int, int] = {}
         # Of each result, which is the first that is the same tensor.
         self.firsts = [known.setdefault(id(t), n) for n, t in enumerate(tensors)]
-        memory = [storage(t).bytes(t._array) for t in tensors]
+        memory = list(map(_whole, tensors))
         members = holders(tensors)
         # Of each result, where it lies in which memory; None: it is all of its own.
         self.places: list[Spec | None] = []
@@ -168,11 +187,11 @@ class Results:
             elif own is not None:
                 made.append(own)
             elif place is None:
-                made.append(wrap(t._array.copy("K"), t._kind))
+                made.append(_result(t, t._array.copy("K")))
             else:
                 flat, shared = memory.get(place.memory) or (self.memory[place.memory].copy(), None)
                 array = np.ndarray(place.shape, place.dtype, flat, place.offset, place.strides)
-                made.append(wrap(array, t._kind))
+                made.append(_result(t, array))
                 if shared is not None:
                     made[-1]._storage = shared
                 memory[place.memory] = flat, storage(made[-1])
@@ -301,7 +320,7 @@ class Program:
             part.inputs = [inputs[id(a)] for a in part.inputs]
 
             def moved(t: Tensor, inputs: dict[int, Array] = inputs) -> Tensor:
-                made = wrap(inputs[id(t._array)] if id(t._array) in inputs else arena(t._array), t._kind)
+                made = _result(t, inputs[id(t._array)] if id(t._array) in inputs else arena(t._array))
                 made._grad_node, made._output_nr = t._grad_node, t._output_nr
                 made = made if made._array is not t._array else t
                 if id(t) in self.numbers:
@@ -415,7 +434,7 @@ class Program:
 
         def fresh(t: Tensor) -> Tensor:
             given = own(t)
-            return linked(t, wrap(t._array.copy("K"), t._kind)) if given is None else given
+            return linked(t, _result(t, t._array.copy("K"))) if given is None else given
 
         output = self.forward.output
         if self.laid.plain:

@@ -115,6 +115,12 @@ def nodes(roots: Sequence[Any]) -> Iterator[Node]:
             stack += [e[0] for e in node.next if e is not None and not isinstance(node, BoundaryNode)]
 
 
+def hooked(tracked: Sequence[Tensor]) -> bool:
+    """Whether a pass through the graph of results runs hooks, or keeps gradients, before its end."""
+    hooks = [n.hooks for n in nodes([t._grad_node for t in tracked]) if n.hooks is not None]
+    return any([h.tensor or h.pre or h.post or h.retained for h in hooks])
+
+
 def leaves_of(tracked: Sequence[Tensor]) -> list[Tensor]:
     """The tensors in which the graph of results ends."""
     found = [

@@ -20,7 +20,7 @@ from rushlight._engine.tensors import slots
 from rushlight._engine.tensors.lazy_views import Pending
 from rushlight._engine.tensors.storages.storage import Storage
 from rushlight._engine.tensors.tensor import ARRAY, Tensor, expect_unfilled, wrap
-from rushlight._engine.trace.recorder import Array
+from rushlight._engine.trace.recorder import Array, root
 from rushlight._engine.trace.segment import RUNNING, Path, Program, seen
 from rushlight._engine.trace.trace import Node as TraceNode
 
@@ -232,13 +232,14 @@ class Shells:
         if program is None:
             program = node.programs[order] = self.program(node, Path(node), order)
         if node.effects:  # it was run as ever, and is not to run again
-            program.prepare(self.arrays)
+            with self._aside(), RUNNING:
+                program.prepare(self.arrays)
             return
         with self._aside(), RUNNING:
             results = program.run(self.arrays, self)
         made = dict(zip(order, results or (), strict=results is not None))
         for t, p in live:
-            if p in made:
+            if p in made and id(root(t._array)) not in self.written:
                 t._array[...] = made[p]
 
     def _program(self: Any, node: TraceNode, order: tuple[int, ...], ends: bool) -> Any:

@@ -416,9 +416,21 @@ class Unit:
         )
         return Step(self.entries, self._sizes, results, many, node, bumps, sorted(self.writes), effects)
 
+    def changed(self) -> set[int]:
+        """The memory of operands that were written to, or have other sizes now."""
+        return {
+            id(root(t._memory))
+            for t, before, version in zip(self.tensors, self.given, self.versions, strict=True)
+            if (t._storage is not None and t._storage.version != version)
+            or (t._memory.shape, t._memory.strides) != (before.shape, before.strides)
+        }
+
     def _result(self, t: Any, owner: Any) -> Any:
         for k, given in enumerate(self.tensors):
             if t is given:
+                now, before = t._memory, self.given[k]
+                if (now.shape, now.strides) != (before.shape, before.strides):
+                    return self.fail("a tensor takes other sizes in its place")
                 return Result(k, None, None, None, None, True)
         if t.__class__ is not Tensor or t._kind.special or t._kind.device.type != "cpu":
             return self.fail("a result is no plain tensor")

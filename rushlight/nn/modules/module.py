@@ -71,6 +71,18 @@ def _keep_ops_unbound(cls: type) -> None:
             type.__setattr__(cls, name, staticmethod(value))
 
 
+def _has_any_global_hook() -> bool:
+    """Whether hooks of all modules are registered."""
+    return bool(
+        _global_forward_hooks
+        or _global_forward_pre_hooks
+        or _global_backward_hooks
+        or _global_backward_pre_hooks
+        or _global_forward_hooks_always_called
+        or _global_forward_hooks_with_kwargs
+    )
+
+
 def __getattr__(name: str) -> Any:
     # PyTorch's programs look for global hooks here.
     return getattr(hooks, name)

@@ -70,6 +70,8 @@ def _forget(module: Module, name: str, keep: str) -> None:
     """Remove a name from everywhere but the table `keep`, before it is registered there."""
 def _forward_unimplemented(self: Any, *input: Tensor) -> None:
     """Define the computation; every subclass does."""
+def _has_any_global_hook() -> bool:
+    """Whether hooks of all modules are registered."""
 def _hooked(hooks: Any, module: Module, name: str, value: Any) -> Any: ...
 def _is_tensor_like(value: Any) -> bool: ...
 def _keep_ops_unbound(cls: _type) -> None:

@@ -306,7 +306,7 @@ f[0].register_forward_hook(lambda m, i, o: o * 5)
 a_hook_of_all_layers
 f = nn.Sequential(nn.Identity())
 ---
-hook = nn.modules.module.register_module_forward_hook(lambda m, i, o: o * 5)
+hook = nn.modules.module.register_module_forward_hook(lambda m, i, o: o * 5 if type(m) is nn.Identity else o)
 ---
 hook.remove()
 

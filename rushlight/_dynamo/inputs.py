@@ -1,0 +1,127 @@
+"""What the inputs of a backend's graph are to the program: their names, such as `L_x_` and
+`L_self_modules_fc_parameters_weight_`, which parameters they are, and of what shape the results are that the
+graph makes of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from inspect import signature
+from types import FunctionType
+from typing import Any
+
+from rushlight import fx
+from rushlight._engine.tensors.tensor import Tensor
+from rushlight._subclasses.fake_tensor import FakeTensorMode
+from rushlight.nn import Module
+
+# How deep lists, dicts and objects are looked into.
+_DEPTH = 12
+Named = tuple[str, Tensor]
+
+
+class Call:
+    """A call of a compiled function, as far as a graph that is made in it wants to know."""
+
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.function, self.args, self.kwargs = function, args, kwargs
+        self._found: dict[int, Named] | None = None
+
+    def named(self, array: Any) -> Named | None:
+        """The name and the tensor of this array, among what the call was given and its function holds."""
+        if self._found is None:
+            self._found = {}
+            for name, t in self._all():
+                self._found.setdefault(id(t._array), (name, t))
+        found = self._found.get(id(array))
+        return found if found is not None and found[1]._array is array else None
+
+    def _all(self) -> Iterator[Named]:
+        function, args = self.function, self.args
+        owner: Any = getattr(function, "__self__", None)
+        if owner is not None:
+            args = (owner, *args)
+            function = owner.forward if isinstance(owner, Module) else function
+        plain: Any = getattr(function, "__func__", function)
+        try:
+            given = signature(plain).bind(*args, **self.kwargs).arguments
+        except (TypeError, ValueError):
+            given = {f"args_{i}": v for i, v in enumerate(args)} | self.kwargs
+        for name, value in given.items():
+            yield from _tensors(f"L['{name}']", value, 0)
+        if isinstance(plain, FunctionType):
+            yield from _held(plain)
+
+
+def _held(function: FunctionType) -> Iterator[Named]:
+    """Of a function's free variables and globals."""
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            yield from _tensors(f"L['{name}']", cell.cell_contents, 0)
+        except ValueError:  # a variable that has no value yet
+            continue
+    for name in function.__code__.co_names:
+        if name in function.__globals__:
+            yield from _tensors(f"G['{name}']", function.__globals__[name], 0)
+
+
+def _tensors(source: str, value: Any, depth: int) -> Iterator[Named]:
+    """Tensors within a value, with how a program writes where they are."""
+    if isinstance(value, Tensor):
+        if not value._kind.lazy:
+            yield source, value
+    elif depth <= _DEPTH:
+        for name, item in _items(value):
+            yield from _tensors(f"{source}{name}", item, depth + 1)
+
+
+def _items(value: Any) -> Iterator[tuple[str, Any]]:
+    """What a value holds, by how it is written behind the value's name."""
+    if isinstance(value, Module):
+        for kind in ("_parameters", "_buffers", "_modules"):
+            yield from [(f".{kind}['{name}']", item) for name, item in getattr(value, kind).items()]
+        yield from [(f".{name}", item) for name, item in vars(value).items() if not name.startswith("_")]
+    elif isinstance(value, dict):
+        yield from [(f"[{key!r}]", item) for key, item in value.items()]
+    elif isinstance(value, (list, tuple)):
+        yield from [(f"[{i}]", item) for i, item in enumerate(value)]
+    elif not isinstance(value, type) and type(value).__module__ != "builtins":
+        held = getattr(value, "__dict__", {}).items()
+        yield from [(f".{name}", item) for name, item in held if isinstance(item, (Tensor, Module))]
+
+
+def examples(call: Call | None, module: fx.GraphModule, given: Sequence[Tensor]) -> list[Tensor]:
+    """The inputs as the program has them (its parameters), after which the graph's inputs are called now."""
+    found: list[Tensor] = []
+    nodes = [n for n in module.graph.nodes if n.op == "placeholder"]
+    taken = {n.target for n in nodes}
+    for node, t in zip(nodes, given, strict=True):
+        known = call.named(t._array) if call is not None else None
+        if known is not None:
+            target = re.sub(r"[^0-9a-zA-Z]+", "_", known[0])
+            if target not in taken:  # another tensor of the same memory keeps its number
+                node._rename(target.lower())
+                node.target = target
+                taken.add(target)
+        found.append(known[1] if known is not None else t)
+    module.recompile()
+    return found
+
+
+def tell_shapes(module: fx.GraphModule, given: Sequence[Tensor]) -> None:
+    """Each node's meta["example_value"]: a tensor without data, as the graph makes it of such inputs."""
+    try:
+        with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+            _Shapes(module).run(*[mode.from_tensor(t.detach()) for t in given])
+    except Exception:  # an op whose shapes hang on data: what follows has none
+        return
+
+
+class _Shapes(fx.Interpreter):
+    def run_node(self, n: fx.Node) -> Any:
+        """The node's value, which is noted."""
+        found = super().run_node(n)
+        if n.op != "output":
+            n.meta["example_value"] = found
+        return found

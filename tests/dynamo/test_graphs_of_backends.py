@@ -1,0 +1,158 @@
+"""What a function that is given as compile()'s `backend` sees, and how often it is asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from rushlight._dynamo.backends.common import aot_autograd
+
+import rushlight as torch
+from rushlight._dynamo.exc import BackendCompilerFailed, FailOnRecompileLimitHit
+from rushlight._functorch.aot_autograd import make_boxed_func
+from rushlight.nn import functional as F
+
+
+class Model(torch.nn.Module):
+    """Layers that tell their ops by parts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = torch.nn.Linear(4, 8)
+        self.norm = torch.nn.BatchNorm1d(8)
+        self.last = torch.nn.LayerNorm(8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return F.cross_entropy(self.last(self.norm(self.fc(x)).relu()), torch.tensor([0, 1, 2]))
+
+
+class Asked:
+    """A backend that remembers what it was given."""
+
+    def __init__(self) -> None:
+        self.graphs: list[Any] = []
+        self.inputs: list[Any] = []
+
+    def __call__(self, module: Any, inputs: Any) -> Any:
+        self.graphs.append(module)
+        self.inputs.append(inputs)
+        return module.forward
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        Model,
+        lambda: torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.GroupNorm(2, 4), torch.nn.RMSNorm(4)),
+        lambda: torch.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True).eval(),
+        lambda: torch.nn.Sequential(torch.nn.BatchNorm1d(4), torch.nn.Dropout(0.5), torch.nn.Softmax(-1)),
+    ],
+)
+def test_one_graph_from_the_first_call_on(make: Any) -> None:
+    model, asked = make(), Asked()
+    x = torch.randn(3, 4)[None] if isinstance(model, torch.nn.TransformerEncoderLayer) else torch.randn(3, 4)
+    compiled = torch.compile(model, backend=asked, fullgraph=True)
+    for _ in range(4):
+        compiled(x)
+        assert len(asked.graphs) == 1
+
+
+def test_explain_has_one_graph() -> None:
+    told = torch._dynamo.explain(Model())(torch.randn(3, 4))
+    assert (told.graph_count, told.graph_break_count, len(told.graphs)) == (1, 0, 1)
+    assert len(told.graphs[0].graph.nodes) > told.op_count
+
+
+def test_inputs_have_the_programs_names() -> None:
+    asked, weight = Asked(), torch.nn.Parameter(torch.ones(2))
+    model = torch.nn.Sequential(torch.nn.Linear(2, 2))
+
+    def f(x: torch.Tensor, pair: Any, by: Any) -> torch.Tensor:
+        return model(x) * weight + pair[1] - by["a"]
+
+    torch.compile(f, backend=asked)(torch.ones(2), [1, torch.ones(2)], {"a": torch.ones(2)})
+    names = {n.name: n.target for n in asked.graphs[0].graph.nodes if n.op == "placeholder"}
+    assert names["l_x_"] == "L_x_"
+    assert {"l_weight_", "l_pair_1_", "l_by_a_", "l_model_modules_0_parameters_bias_"} < set(names)
+    given = dict(zip(names, asked.inputs[0], strict=True))
+    assert given["l_weight_"] is weight and type(given["l_x_"]) is torch.Tensor
+
+
+def test_two_inputs_of_one_memory() -> None:
+    asked = Asked()
+    compiled = torch.compile(lambda x: x + x.data.view(2, 2), backend=asked)
+    x = torch.ones(2, 2)
+    for _ in range(3):
+        assert compiled(x).equal(x * 2)
+
+
+def test_shapes_are_told() -> None:
+    asked = Asked()
+    torch.compile(lambda x, y: (x @ y).relu(), backend=asked)(torch.ones(5, 3), torch.ones(3, 2))
+    shapes = [tuple(n.meta["example_value"].shape) for n in asked.graphs[0].graph.nodes if n.op != "output"]
+    assert shapes == [(5, 3), (3, 2), (5, 2), (5, 2)]
+
+
+def test_backends_compute_as_they_like() -> None:
+    asked = []
+
+    def backend(module: Any, inputs: Any) -> Any:
+        asked.append(module(*inputs)[-1])  # ops of its own are no part of the call
+        return module.forward
+
+    weight = torch.ones(3)
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        found = torch.zeros(3)
+        found.add_(x)
+        return (found * weight).sum()
+
+    compiled = torch.compile(f, backend=backend)
+    x = torch.arange(3.0)
+    assert [compiled(x).item() for _ in range(4)] == [3.0] * 4
+    assert len(asked) == 1 and asked[0].item() == 3.0
+
+
+def test_errors_are_suppressed_if_that_is_set() -> None:
+    def failing(module: Any, inputs: Any) -> Any:
+        raise ValueError("not this one")
+
+    x = torch.ones(2)
+    with pytest.raises(BackendCompilerFailed, match="not this one"):
+        torch.compile(lambda x: x + 1, backend=failing)(x)
+    with torch._dynamo.config.patch(suppress_errors=True):
+        compiled = torch.compile(lambda x: x + 2, backend=failing)
+        assert all(compiled(x).equal(x + 2) for _ in range(4))
+
+
+def test_limit_of_recompilations() -> None:
+    asked = Asked()
+    compiled = torch.compile(lambda x, name: x + len(name), backend=asked)
+    with torch._dynamo.config.patch(recompile_limit=2):
+        for i in range(5):
+            assert compiled(torch.ones(2), "a" * i).equal(torch.ones(2) + i)
+        assert len(asked.graphs) == 2
+        with torch._dynamo.config.patch(fail_on_recompile_limit_hit=True):
+            with pytest.raises(FailOnRecompileLimitHit):
+                compiled(torch.ones(2), "another")
+
+
+def test_graphs_of_aten_ops() -> None:
+    graphs = []
+
+    def compiler(module: Any, inputs: Any) -> Any:
+        graphs.append([str(n.target) for n in module.graph.nodes if n.op == "call_function"])
+        return make_boxed_func(module.forward)
+
+    weight = torch.randn(4, requires_grad=True)
+    compiled = torch.compile(lambda x: (x * weight).sin().sum(), backend=aot_autograd(fw_compiler=compiler))
+    x = torch.randn(4)
+    for _ in range(3):
+        weight.grad = None
+        compiled(x).backward()
+        assert weight.grad is not None
+        torch.testing.assert_close(weight.grad, (x * weight).cos().detach() * x)
+    assert graphs[0] == ["aten.mul.Tensor", "aten.sin.default", "aten.sum.default"]
+    assert len(graphs) == 2 and "aten.cos.default" in graphs[1]
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(x), (x * weight).sin().sum())
