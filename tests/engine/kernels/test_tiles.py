@@ -163,10 +163,11 @@ def test_windows_that_fill_half_a_line_are_packed_instead_of_many_filters():
     assert tiles.effort(64, lanes, 0, g.dtype) * 2 == tiles.effort(64, lanes + 1, 0, g.dtype)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16])
-def test_filters_are_read_in_the_order_of_their_memory(dtype):
+@pytest.mark.parametrize("pairs", [False, True])
+def test_filters_are_read_in_the_order_of_their_memory(pairs):
+    form = kernels._Form(np.dtype(np.float32), pairs and target.pairs())
+    dtype = ml_dtypes.bfloat16 if form.pairs else np.float32
     x, w = np.ones((1, 8, 20, 20), dtype), np.ones((4, 3, 3, 8), dtype).transpose(0, 3, 1, 2)
-    form = kernels._Form(np.dtype(np.float32), dtype is not np.float32)
     layouts = [kernels._Layout(a.shape, a.strides) for a in (x, w)]
     plan = kernels.forward(form, *layouts, (1, 1), (0, 0), (1, 1), 1, (18, 18))
     rows = plan.kept[0][: 72 // form.deep]
