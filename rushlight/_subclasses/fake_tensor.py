@@ -11,6 +11,9 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
 
 from rushlight._engine.core.device import META, device as Device
 from rushlight._engine.core.dtype import get_default_dtype
@@ -142,6 +145,11 @@ class FakeTensor(Tensor):
             made._told = tuple.__new__(Size, tuple(sizes)), tuple(steps)
         return made
 
+    def resize_(self, *size: Any, **options: Any) -> Any:
+        """Other sizes, in place: what numbers it has is not known any more."""
+        self.fake_mode._forget(self)
+        return super().resize_(*size, **options)
+
     def told_as(self, sizes: Any) -> None:
         """Say these sizes, where some are symbolic; strides are those of a contiguous tensor."""
         if not any(type(n) is not int for n in sizes):
@@ -244,6 +252,7 @@ class FakeTensorMode(TorchDispatchMode):
         self.allow_non_fake_inputs = allow_non_fake_inputs
         self.shape_env, self.static_shapes, self.export = shape_env, True, export
         self._made: dict[int, tuple[Any, FakeTensor]] = {}
+        self._known: WeakValueDictionary[int, FakeTensor] = WeakValueDictionary()  # constants, by id
         self.fake_tensor_converter = FakeTensorConverter()
 
     @classmethod
@@ -289,11 +298,14 @@ class FakeTensorMode(TorchDispatchMode):
         where = kwargs.get("device") or self._common_device(func, name, tensors) or "cpu"
         found = self._on_meta(func, args, kwargs, bool(tensors))
         if func._schema.writes:
-            args[0].constant = constant if args[0].constant is not None else None
+            if constant is None or args[0].constant is None:
+                self._forget(args[0])
+            else:
+                args[0].constant = constant
             return args[0]
         made = tree_map(lambda v: FakeTensor(self, v, _whole(where)) if isinstance(v, Tensor) else v, found)
         if isinstance(made, FakeTensor):
-            made.constant = constant
+            self._know(made, constant)
             if name in _FACTORIES:
                 made.told_as(args[_FACTORIES[name]])
         return made
@@ -301,8 +313,21 @@ class FakeTensorMode(TorchDispatchMode):
     def _of_constant(self, t: Any) -> FakeTensor:
         """A fake tensor of what Python has, which is known."""
         made: FakeTensor = FakeTensor(self, _on_meta(t), t.device)
-        made.constant = t.clone() if t.numel() == 1 else None
+        self._know(made, t.clone() if t.numel() == 1 else None)
         return made
+
+    def _know(self, made: FakeTensor, constant: Any) -> None:
+        """Say what numbers a new fake tensor stands for, if they are known."""
+        made.constant = constant
+        if constant is not None:
+            self._known[id(made)] = made
+
+    def _forget(self, written: Any) -> None:
+        """Of what shares memory with a tensor that was written to, no numbers are known any more."""
+        written.constant = None
+        for known in list(self._known.values()):
+            if np.may_share_memory(known._array, written._array):
+                known.constant = None
 
     def _check(self, func: Any, name: str, tensors: list[Any], fakes: list[Any], given: Any) -> None:
         if any(t.fake_mode is not self for t in fakes):
@@ -316,8 +341,10 @@ class FakeTensorMode(TorchDispatchMode):
 
     def _constant(self, func: Any, args: Any, kwargs: Any, fakes: list[Any], name: str) -> Any:
         """What an op on known numbers gives; None where not all are known, or they become many."""
-        if not fakes or any(t.constant is None for t in fakes) or name in _RANDOM or "device" in kwargs:
+        if any(t.constant is None for t in fakes) or name in _RANDOM or "device" in kwargs:
             return None
+        if not fakes and not any(p.type == "Tensor" for p in func._schema.arguments):
+            return None  # what makes tensors of sizes
         args, kwargs = tree_map(
             lambda v: v.constant if isinstance(v, FakeTensor) else v, (tuple(args), dict(kwargs))
         )

@@ -1,5 +1,7 @@
 """FakeTensorMode: whole programs on tensors without memory."""
 
+from typing import Any
+
 import pytest
 
 import rushlight as torch
@@ -58,3 +60,26 @@ def test_what_is_not_fake() -> None:
     with pytest.raises(AssertionError, match="Mixing fake modes NYI"):
         mode.from_tensor(real) + FakeTensorMode().from_tensor(real)
     assert isinstance(mode.from_tensor(layer.weight), nn.Parameter)
+
+
+def test_numbers_are_forgotten_where_memory_is_written_to() -> None:
+    with FakeTensorMode():
+        x: Any = torch.tensor([1])
+        wide: Any = x.expand([4])
+        assert x.constant is not None and wide.constant is None
+        wide[0] = 5
+        assert x.constant is None
+        y: Any = torch.tensor([1])
+        y.resize_([2])
+        assert y.constant is None
+        z: Any = torch.tensor([1.0])
+        z[:].add_(3)
+        assert z.item() == 4.0
+
+
+def test_an_op_of_numbers_alone_is_known() -> None:
+    with FakeTensorMode():
+        made: Any = torch.div(4, 3, rounding_mode="trunc")
+        assert made.item() == 1
+        unknown: Any = torch.zeros(1)
+        assert unknown.constant is None
