@@ -80,7 +80,6 @@ def unreal(dtype: dt.dtype, where: str) -> Kind:
 def make_wrapper_subclass(
     cls: type,
     size: Any,
-    *,
     strides: Any = None,
     storage_offset: Any = None,
     memory_format: Any = None,
@@ -92,8 +91,8 @@ def make_wrapper_subclass(
     dispatch_sizes_strides_policy: Any = None,
     dispatch_device: bool = False,
     dispatch_layout: bool = False,
-    storage_size: Any = None,
     _extra_dispatch_keys: Any = None,
+    storage_size: Any = None,
 ) -> Any:
     """An instance of `cls`, a subclass with `__torch_dispatch__`, of this size, dtype and device, without
     memory.

@@ -380,3 +380,11 @@ def test_too_many_arguments_by_position() -> None:
         torch.ops.aten.add.Tensor(x, x, 3)
     with pytest.raises(RuntimeError, match=r"aten::add\(\) expected at most 3 argument\(s\) but received 4"):
         torch.ops.aten.add.Tensor(x, x, 3, 4)
+
+
+def test_an_instance_of_a_wrapper_by_position():
+    class Wrapper(torch.Tensor):
+        __torch_dispatch__ = torch._C._disabled_torch_dispatch_impl
+
+    made = torch.Tensor._make_wrapper_subclass(Wrapper, (2, 3), (1, 2), 0, None, torch.float16)
+    assert (made.shape, made.stride(), made.dtype) == ((2, 3), (1, 2), torch.float16)

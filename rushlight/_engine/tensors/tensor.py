@@ -128,9 +128,9 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
         return Tensor.requires_grad_(made) if require_grad else made
 
     @staticmethod
-    def _make_wrapper_subclass(cls: type, size: Any, **options: Any) -> Any:
+    def _make_wrapper_subclass(cls: type, size: Any, *more: Any, **options: Any) -> Any:
         """An instance of `cls`, which has a `__torch_dispatch__`, of this size, and without memory."""
-        return service("instance of a wrapper subclass")(cls, size, **options)
+        return service("instance of a wrapper subclass")(cls, size, *more, **options)
 
 
 # Classes of tensors that are wrapped in a level of vmap or of forward mode (transforms/levels.py).
