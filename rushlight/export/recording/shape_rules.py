@@ -24,7 +24,16 @@ Shape = tuple[Expr, ...]
 
 _PACKAGE = torch.__file__.rpartition("__init__")[0]
 # Where what calls ops for the program is: the dispatcher and recording, and what runs graphs node by node.
-_BETWEEN = tuple(f"{_PACKAGE}{part}" for part in ("_engine", "export/listener", "export/recording"))
+_BETWEEN = tuple(
+    f"{_PACKAGE}{part}"
+    for part in (
+        "_engine",
+        "_torch_dispatch/methods",
+        "export/listener",
+        "export/overloads",
+        "export/recording",
+    )
+)
 _RUNS = f"{_PACKAGE}fx/interpreter"
 
 
@@ -109,7 +118,14 @@ def tell(listener: Any, target: Any, args: Any, kwargs: Any, result: Any) -> Non
     sizes = _Sizes(listener)
     try:
         found = rule(sizes, defaults | named)
-    except (_UnknownSize, KeyError, TypeError, ValueError, IndexError, ZeroDivisionError):
+    except (
+        _UnknownSize,
+        KeyError,
+        TypeError,
+        ValueError,
+        IndexError,
+        ZeroDivisionError,
+    ):
         return
     shapes = found if isinstance(found, list) else [found] * len(results)
     for t, shape in zip(results, shapes, strict=False):
@@ -213,7 +229,11 @@ def _flatten(sizes: _Sizes, args: dict[str, Any]) -> Shape:
 def _unflatten(sizes: _Sizes, args: dict[str, Any]) -> Shape:
     own = sizes.of(args["self"])
     dim = args["dim"] % len(own)
-    return (*own[:dim], *_reshaped(sizes, own[dim : dim + 1], args["sizes"]), *own[dim + 1 :])
+    return (
+        *own[:dim],
+        *_reshaped(sizes, own[dim : dim + 1], args["sizes"]),
+        *own[dim + 1 :],
+    )
 
 
 def _permute(sizes: _Sizes, args: dict[str, Any]) -> Shape:
