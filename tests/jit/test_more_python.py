@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Dict, List, NamedTuple, Optional, Tuple  # as programs spell them
 
 import pytest
@@ -224,3 +225,52 @@ def test_lists_in_tuples_stay_the_callers() -> None:
     assert (pair, found) == (_Pair([1], 2), _Pair([1, 5], 2.0))
     assert type(found) is _Pair
     assert type(found.scale) is float
+
+
+class _Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor):
+        return x * factor
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 100, None
+
+
+class _Both(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x, x + 1
+
+    @staticmethod
+    def backward(ctx, first, second):
+        return first * 10
+
+
+def test_scripts_apply_functions_of_autograd():
+    @torch.jit.script
+    def doubled(x):
+        return _Doubled.apply(x, 2.0) + 1
+
+    @torch.jit.script
+    def both(x):
+        first, second = _Both.apply(x)
+        return first + second
+
+    x = torch.ones(2, requires_grad=True)
+    assert doubled(x).tolist() == [3, 3]
+    assert both(x).tolist() == [3, 3]
+    (doubled(x) + both(x)).sum().backward()
+    assert x.grad.tolist() == [110, 110]
+    assert "^_Doubled" in str(doubled.graph)
+    with pytest.raises(RuntimeError, match="Could not export Python function call '_Doubled'"):
+        doubled.save(io.BytesIO())
+
+
+def _by_keyword(x):
+    return _Doubled.apply(x, factor=2.0)
+
+
+def test_functions_of_autograd_are_applied_without_keywords():
+    with pytest.raises(RuntimeError, match=r"Function.apply\(Tensor cls, ...\).*\nKeyword argument factor"):
+        torch.jit.script(_by_keyword)

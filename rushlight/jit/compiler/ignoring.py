@@ -31,24 +31,39 @@ def dropped(function: Any) -> bool:
 
 
 class Stays:
-    """A module of Python that a program calls: it stays Python, and takes and gives tensors."""
+    """A module of Python, or what applies an autograd.Function, that a program calls: it stays Python, takes
+    a tensor first, and gives one or as many as the program takes apart.
+    """
 
-    def __init__(self, module: Any) -> None:
-        self.module = module
+    def __init__(self, called: Any, first: str = "self", name: str = "") -> None:
+        self.called, self.first, self.name = called, first, name
 
     def __compile_call__(self, compiler: Any, node: Any, args: list[Any], named: dict[str, Any]) -> Any:
         given = [compiler.value(a, node) for a in args]
         why = ""
         if not given:
-            why = "Argument self not provided."
+            why = f"Argument {self.first} not provided."
         elif given[0].type != TENSOR:
-            why = "Expected a value of type 'Tensor' for argument 'self' but instead found type "
+            why = f"Expected a value of type 'Tensor' for argument '{self.first}' but instead found type "
             why += f"'{given[0].type}'."
         elif named:
             why = f"Keyword argument {next(iter(named))} unknown."
         if why:
-            raise compiler.error(node.func, f"\n(Tensor self, ...) -> Tensor 0:\n{why}\n")
-        return compiler.emit(node, "prim::PythonOp", given, TENSOR, python=self.module).output
+            raise compiler.error(
+                node.func, f"\n{self.name}(Tensor {self.first}, ...) -> Tensor 0:\n{why}\n"
+            )
+        return compiler.emit(node, "prim::PythonOp", given, TENSOR, python=self.called).output
+
+
+class Applies:
+    """What applies an autograd.Function, under the name of its class."""
+
+    def __init__(self, function: type[torch.autograd.Function]) -> None:
+        self.function, self.__name__ = function, function.__name__
+
+    def __call__(self, *args: Any) -> Any:
+        """The function's result."""
+        return self.function.apply(*args)
 
 
 def ignored(function: Any, owner: ClassType | None, of_class: Callable[[type], Type]) -> Function:

@@ -265,6 +265,8 @@ class Compiler(Contexts):
         if starred:
             self.unpack_starred(target, found, starred[0], node)
             return
+        if _may_give_many(found):
+            found.type = Type("Tuple", (TENSOR,) * count)
         if isinstance(found, Value) and found.type.kind not in ("Tuple", "List"):
             raise self.error(node, f"{found.type} cannot be used as a tuple")
         if isinstance(found, Value) and found.type == Type("Tuple") and count:
@@ -391,6 +393,16 @@ class Compiler(Contexts):
         self.env[target.id] = Missing(f"undefined value {target.id}", self.source.show(target), held)
         self.around.pop(target.id, None)
         self.said.pop(target.id, None)
+
+
+def _may_give_many(found: Any) -> bool:
+    """Whether it is what Python gave: as many tensors as are asked for."""
+    return (
+        isinstance(found, Value)
+        and found.type == TENSOR
+        and found.node is not None
+        and found.node.kind == "prim::PythonOp"
+    )
 
 
 def _is_module(t: Type) -> bool:
