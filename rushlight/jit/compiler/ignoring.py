@@ -49,9 +49,7 @@ class Stays:
         elif named:
             why = f"Keyword argument {next(iter(named))} unknown."
         if why:
-            raise compiler.error(
-                node.func, f"\n{self.name}(Tensor {self.first}, ...) -> Tensor 0:\n{why}\n"
-            )
+            raise compiler.error(node.func, f"\n{self.name}(Tensor {self.first}, ...) -> Tensor 0:\n{why}\n")
         return compiler.emit(node, "prim::PythonOp", given, TENSOR, python=self.called).output
 
 
@@ -64,6 +62,16 @@ class Applies:
     def __call__(self, *args: Any) -> Any:
         """The function's result."""
         return self.function.apply(*args)
+
+
+def stays(found: Any) -> Stays | None:
+    """What a program calls that stays Python: a module that is not compiled, or a Function's `apply`."""
+    if isinstance(found, torch.nn.Module):
+        return Stays(found)
+    owner = getattr(found, "__self__", None)
+    if isinstance(owner, type) and issubclass(owner, torch.autograd.Function) and found == owner.apply:
+        return Stays(Applies(owner), "cls", "Function.apply")
+    return None
 
 
 def ignored(function: Any, owner: ClassType | None, of_class: Callable[[type], Type]) -> Function:

@@ -24,7 +24,7 @@ import rushlight as torch
 from rushlight._engine.core.dtype import dtype
 from rushlight._engine.lazy import is_ours, our_module
 from rushlight.jit.compiler import callstack, interfaces
-from rushlight.jit.compiler.ignoring import LEFT, Applies, Stays, dropped, ignored
+from rushlight.jit.compiler.ignoring import LEFT, dropped, ignored, stays
 from rushlight.jit.compiler.listings import LISTINGS, Listing, is_of
 from rushlight.jit.compiler.qualnames import unique as unique
 from rushlight.jit.compiler.signatures import (
@@ -198,11 +198,9 @@ class Names:
                 return ignored(found, None, _class_type)
             found = found.__prepare_scriptable__() if hasattr(found, "__prepare_scriptable__") else found
             return script_function(getattr(found, "__original_fn", found))
-        if isinstance(found, torch.nn.Module):
-            return Stays(found)
-        owner = getattr(found, "__self__", None)
-        if isinstance(owner, type) and issubclass(owner, torch.autograd.Function) and found == owner.apply:
-            return Stays(Applies(owner), "cls", "Function.apply")
+        kept = stays(found)
+        if kept is not None:
+            return kept
         name = getattr(found, "__name__", type(found).__name__)
         raise compiler.error(
             node,
