@@ -40,7 +40,7 @@ def adjust_brightness(img: Tensor, brightness_factor: float) -> Tensor:
         return _enhanced("Brightness", img, brightness_factor)
     not_negative(brightness_factor, "brightness_factor")
     of_colours(img)
-    return _blend(img, torch.zeros_like(img), brightness_factor)
+    return (float(brightness_factor) * img).clamp(0, most(img.dtype)).to(img.dtype)
 
 
 def adjust_contrast(img: Tensor, contrast_factor: float) -> Tensor:

@@ -118,9 +118,15 @@ def to_pil_image(pic: Any, mode: str | None = None) -> Any:
     return image_of(array, mode or modes[0])
 
 
+def nearest(number: float) -> int:
+    """The whole number next to another; the even one of two."""
+    found = round(number)  # in scripts, a float
+    return int(found)
+
+
 def floating(dtype: torch.dtype) -> bool:
     """Whether numbers of a dtype have fractions."""
-    return dtype in [torch.float32, torch.float64, torch.float16, torch.bfloat16]
+    return torch.empty([0], dtype=dtype).is_floating_point()
 
 
 def most(dtype: torch.dtype) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 import rushlight as torch
 from rushlight import Tensor
 from rushlight_vision.transforms import functional as F
-from rushlight_vision.transforms.conversion import get_dimensions
+from rushlight_vision.transforms.conversion import get_dimensions, nearest
 from rushlight_vision.transforms.geometry import pair
 
 # --- options ------------------------------------------------------------------------------------
@@ -97,9 +97,15 @@ def place(h: int, w: int, th: int, tw: int) -> tuple[int, int, int, int]:
 def sized(area: int, scale: list[float], ratio: list[float]) -> tuple[int, int]:
     """Two sides by a share of the area and their ratio (first to second)."""
     part = area * uniform(scale[0], scale[1])
-    bounds = torch.log(torch.tensor(ratio))
-    aspect = float(torch.exp(torch.empty(1).uniform_(float(bounds[0]), float(bounds[1]))).item())
-    return int(round(math.sqrt(part * aspect))), int(round(math.sqrt(part / aspect)))
+    bounds: list[float] = torch.log(torch.tensor(ratio)).tolist()
+    aspect = float(torch.exp(torch.empty(1).uniform_(bounds[0], bounds[1])).item())
+    return nearest(math.sqrt(part * aspect)), nearest(math.sqrt(part / aspect))
+
+
+def reach_of(sigma: float) -> int:
+    """The odd number of pixels over which noise is smoothed, sigma wide."""
+    reach = int(8 * sigma + 1)
+    return reach + 1 if reach % 2 == 0 else reach
 
 
 def displacement(alpha: list[float], sigma: list[float], size: list[int]) -> Tensor:
@@ -108,8 +114,7 @@ def displacement(alpha: list[float], sigma: list[float], size: list[int]) -> Ten
     for i in range(2):
         noise = torch.rand([1, 1, size[0], size[1]]) * 2 - 1
         if sigma[i] > 0.0:
-            reach = int(8 * sigma[i] + 1)
-            reach = reach + 1 if reach % 2 == 0 else reach
+            reach = reach_of(sigma[i])
             noise = F.gaussian_blur(noise, [reach, reach], sigma)
         parts.append(noise * alpha[i] / size[1 - i])
     return torch.concat(parts, 1).permute([0, 2, 3, 1])
@@ -128,8 +133,8 @@ def window_of(h: int, w: int, scale: list[float], ratio: list[float]) -> tuple[i
         if 0 < wide <= w and 0 < tall <= h:
             return place(h, w, tall, wide)
     least, most = min(ratio), max(ratio)
-    tall = int(round(w / least)) if w / h < least else h
-    wide = int(round(h * most)) if w / h > most else w
+    tall = nearest(w / least) if w / h < least else h
+    wide = nearest(h * most) if w / h > most else w
     return (h - tall) // 2, (w - wide) // 2, tall, wide
 
 
@@ -145,8 +150,8 @@ def motion(
     across, down = 0, 0
     if translate is not None:
         reach = translate[0] * img_size[0], translate[1] * img_size[1]
-        across = int(round(uniform(-reach[0], reach[0])))
-        down = int(round(uniform(-reach[1], reach[1])))
+        across = nearest(uniform(-reach[0], reach[0]))
+        down = nearest(uniform(-reach[1], reach[1]))
     scale = 1.0
     if scale_ranges is not None:
         scale = uniform(scale_ranges[0], scale_ranges[1])

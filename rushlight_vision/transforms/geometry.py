@@ -10,7 +10,13 @@ import rushlight as torch
 import rushlight.nn.functional as F
 from rushlight import Tensor
 from rushlight_vision.pillow import checked_image, palette_kept, pillow
-from rushlight_vision.transforms.conversion import PILLOWS, InterpolationMode, get_dimensions, mode_of
+from rushlight_vision.transforms.conversion import (
+    PILLOWS,
+    InterpolationMode,
+    get_dimensions,
+    mode_of,
+    nearest,
+)
 
 
 def batch_of(img: Tensor) -> Tensor:
@@ -93,7 +99,7 @@ def center_crop(img: Tensor, output_size: list[int]) -> Tensor:
     if across > 0 or down > 0:
         img = pad(img, [across // 2, down // 2, (across + 1) // 2, (down + 1) // 2])
         _, h, w = get_dimensions(img)
-    return crop(img, int(round((h - size[0]) / 2.0)), int(round((w - size[1]) / 2.0)), size[0], size[1])
+    return crop(img, nearest((h - size[0]) / 2.0), nearest((w - size[1]) / 2.0), size[0], size[1])
 
 
 def five_crop(img: Tensor, size: list[int]) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
@@ -203,11 +209,11 @@ def pad(img: Tensor, padding: list[int], fill: int | float = 0, padding_mode: st
     return img.index_select(-2, down.to(img.device)).index_select(-1, across.to(img.device))
 
 
-def one_fill(fill: int | float) -> float:
-    """The number that a border of a tensor is filled with."""
+def one_fill(fill: int | float) -> float | None:
+    """The number that a border of a tensor is filled with; None for 0, which costs less."""
     if isinstance(fill, (list, tuple)):
         fill = fill[0]
-    return float(fill) if fill is not None else 0.0
+    return float(fill) if fill is not None and fill != 0 else None
 
 
 def fills(img: Any, fill: Any) -> Any:

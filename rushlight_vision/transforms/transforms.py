@@ -437,11 +437,10 @@ class RandomAffine(_Filled):
     def forward(self, img: Tensor) -> Tensor:
         """The image transformed."""
         fill = self._fill_for(img) if isinstance(img, Tensor) else self.fill
-        size = F.get_image_size(img)
-        found = self.get_params(self.degrees, self.translate, self.scale, self.shear, size)
-        angle, shift, scale, shear = found
-        shifts, shears = [shift[0], shift[1]], [shear[0], shear[1]]
-        return F.affine(img, angle, shifts, scale, shears, self.interpolation, fill, self.center)
+        angle, shift, scale, shear = self.get_params(
+            self.degrees, self.translate, self.scale, self.shear, F.get_image_size(img)
+        )
+        return F.affine(img, angle, list(shift), scale, list(shear), self.interpolation, fill, self.center)
 
 
 class RandomPerspective(_Filled):
@@ -585,7 +584,8 @@ class ColorJitter(Transform):
     def forward(self, img: Tensor) -> Tensor:
         """The image transformed."""
         order, b, c, s, h = self.get_params(self.brightness, self.contrast, self.saturation, self.hue)
-        for i in order:
+        places: list[int] = order.tolist()
+        for i in places:
             if i == 0 and b is not None:
                 img = F.adjust_brightness(img, b)
             elif i == 1 and c is not None:

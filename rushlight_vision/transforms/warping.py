@@ -147,7 +147,7 @@ def _sampled(
 ) -> Tensor:
     """The image read at matrix @ place, with (0, 0) in the middle, for an (h, w) of places."""
     batch = batch_of(img)
-    return _read(img, affine_places(batch, matrix, w, h), _plain(mode), fill)
+    return _read(img, batch, affine_places(batch, matrix, w, h), _plain(mode), fill)
 
 
 def affine_places(x: Tensor, matrix: list[float], w: int, h: int) -> Tensor:
@@ -167,10 +167,11 @@ def _plain(interpolation: InterpolationMode) -> InterpolationMode:
     return interpolation
 
 
-def _read(img: Tensor, places: Tensor, interpolation: InterpolationMode, fill: list[float] | None) -> Tensor:
-    """The image read at the places (1, H, W, 2); `fill` beyond it."""
+def _read(
+    img: Tensor, x: Tensor, places: Tensor, interpolation: InterpolationMode, fill: list[float] | None
+) -> Tensor:
+    """The image, whose batch is x, read at the places (1, H, W, 2); `fill` beyond it."""
     mode = interpolation.value
-    x = batch_of(img)
     places = places.expand([len(x), places.shape[1], places.shape[2], 2])
     both = x if fill is None else torch.cat((x, torch.ones_like(x[:, :1])), 1)
     found = F.grid_sample(both, places, mode=mode, padding_mode="zeros", align_corners=False)
@@ -223,7 +224,8 @@ def perspective(
     matrix = perspective_coefficients(startpoints, endpoints)
     if not isinstance(img, Tensor):
         return perspective_of_image(checked_image(img), matrix, mode, fill)
-    return _read(img, perspective_places(batch_of(img), matrix), _plain(mode), fill)
+    batch = batch_of(img)
+    return _read(img, batch, perspective_places(batch, matrix), _plain(mode), fill)
 
 
 def perspective_of_image(img: Any, matrix: list[float], mode: InterpolationMode, fill: Any) -> Any:
@@ -270,5 +272,10 @@ def elastic_transform(
         )
     places = same_places(h, w, displacement.float()) + displacement
     if not isinstance(img, Tensor):
-        return on_tensor(img, lambda tensor: _read(tensor, places.to(batch_of(tensor)), mode, fill))
-    return _read(img, places.to(batch_of(img)), mode, fill)
+        return on_tensor(img, lambda tensor: _displaced(tensor, places, mode, fill))
+    return _displaced(img, places, mode, fill)
+
+
+def _displaced(img: Tensor, places: Tensor, mode: InterpolationMode, fill: list[float] | None) -> Tensor:
+    batch = batch_of(img)
+    return _read(img, batch, places.to(batch), mode, fill)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import rushlight as torch
 from rushlight_vision import transforms as T
-from rushlight_vision.transforms import functional as F
+from rushlight_vision.transforms import functional as F, v2 as T2
 from rushlight_vision.transforms.v2 import functional as F2
 
 IMAGE = (torch.arange(3 * 14 * 18) * 37 % 256).to(torch.uint8).reshape(3, 14, 18)
@@ -90,6 +91,7 @@ def test_transforms_in_scripts_draw_the_same(transform: Any) -> None:
         (F2.gaussian_blur, {"kernel_size": [3, 5]}),
         (F2.equalize, {}),
         (F2.posterize, {"bits": 3}),
+        (F2.adjust_brightness, {"brightness_factor": 1.5}),
         (F2.permute_channels, {"permutation": [2, 0, -2]}),
         (F2.to_dtype, {"dtype": torch.float32, "scale": True}),
     ],
@@ -105,6 +107,39 @@ def brighter(image: torch.Tensor) -> torch.Tensor:
 
 def test_functions_of_samples_that_scripts_call() -> None:
     assert torch.equal(torch.jit.script(brighter)(IMAGE), brighter(IMAGE))
+
+
+def byte_or_more(image: torch.Tensor, dtype: torch.dtype) -> bool:
+    return image.dtype is torch.uint8 and dtype is not torch.uint8
+
+
+def test_dtypes_are_compared_as_numbers() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SyntaxWarning)
+        scripted = torch.jit.script(byte_or_more)
+        assert scripted(IMAGE, torch.float32) and not scripted(IMAGE, torch.uint8)
+        assert not scripted(FLOATS, torch.float32)
+    assert "torch.__isnot__(dtype, 0)" in scripted.code
+
+
+@pytest.mark.parametrize("function", [F.convert_image_dtype, torch.jit.script(F.convert_image_dtype)])
+def test_all_floats_have_white_at_one(function: Any) -> None:
+    assert function(IMAGE, torch.float8_e4m3fn).float().max() == 1
+
+
+def test_normalize_takes_spreads_that_vanish_in_their_dtype() -> None:
+    with pytest.raises(ValueError, match="std evaluated to zero"):
+        F2.normalize(FLOATS, [0.5], [0.0])
+    for normalize in (F2.normalize, torch.jit.script(F2.normalize)):
+        assert normalize(FLOATS.half(), [2.0], [1e-9]).isinf().all()
+
+
+def test_samples_are_displaced_by_noise_as_their_own_functions_smooth_it() -> None:
+    torch.manual_seed(0)
+    found = T2.ElasticTransform(2.0, 1.0).make_params([IMAGE])["displacement"]
+    torch.manual_seed(0)
+    noise = torch.rand(1, 1, 14, 18) * 2 - 1
+    assert torch.equal(found[..., 0], F2.gaussian_blur(noise, [9, 9], [1.0, 1.0])[0] * 2.0 / 18)
 
 
 def test_a_dtype_is_a_number_in_scripts_and_files() -> None:

@@ -204,6 +204,8 @@ class PythonWriter(Writer):
         if node.schema is None:
             return plain.templates[node.kind]
         name = node.kind.split("::")[1]
+        if name in _IDENTITIES and all(_is_number(value.type) for value in node.inputs):
+            return plain.templates[_IDENTITIES[name]]
         keys = (f"{node.kind}.{node.schema.overload}", node.kind)
         formal = [p.type for p in node.schema.parameters]
         takes_tensors = TENSOR in formal
@@ -217,6 +219,15 @@ class PythonWriter(Writer):
             template = plain.get(*keys) if function is None else None
             return function or template or f"rt.absent({node.kind!r})"
         return template
+
+
+# Numbers are the same where they are equal.
+_IDENTITIES = {"__is__": "aten::eq", "__isnot__": "aten::ne"}
+
+
+def _is_number(t: Type) -> bool:
+    inner = t.args[0] if t.kind == "Optional" else t
+    return inner.kind in ("int", "float", "bool", "complex", "Device")
 
 
 def _function(name: str, overload: str) -> Callable[..., Any] | None:

@@ -583,8 +583,14 @@ class ElasticTransform(_Filled):
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
         """The displacement."""
-        size = list(query_size(flat_inputs))
-        return {"displacement": draws.displacement(self.alpha, self.sigma, size)}
+        height, width = query_size(flat_inputs)
+        parts = []
+        for strength, wide, side in zip(self.alpha, self.sigma, (width, height)):
+            noise = torch.rand([1, 1, height, width]) * 2 - 1
+            if wide > 0.0:
+                noise = F.gaussian_blur_image(noise, [draws.reach_of(wide)] * 2, self.sigma)
+            parts.append(noise * strength / side)
+        return {"displacement": torch.concat(parts, 1).permute([0, 2, 3, 1])}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         """Displaced."""

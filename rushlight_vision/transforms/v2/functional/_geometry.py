@@ -11,7 +11,7 @@ import rushlight.nn.functional as nnF
 from rushlight import Tensor
 from rushlight_vision import tv_tensors
 from rushlight_vision.transforms import geometry as v1
-from rushlight_vision.transforms.conversion import PILLOWS, InterpolationMode, mode_of
+from rushlight_vision.transforms.conversion import PILLOWS, InterpolationMode, mode_of, nearest
 from rushlight_vision.transforms.v2.functional import _boxes
 from rushlight_vision.transforms.v2.functional._meta import clamp_bounding_boxes, format_of
 from rushlight_vision.transforms.v2.functional._utils import (
@@ -218,7 +218,7 @@ def resize_image(
         taken = image.device.type == "cpu" or not smooth
     found = nnF.interpolate(
         batch if taken else batch.float(),
-        [height, width],
+        (height, width),
         mode=mode,
         align_corners=False if smooth else None,
         antialias=sharp and smooth,
@@ -357,8 +357,8 @@ def _central(canvas_size: list[int], output_size: list[int]) -> tuple[int, int, 
         height = width = int(output_size)
     else:
         height, width = int(output_size[0]), int(output_size[-1])
-    top = int(round((canvas_size[0] - height) / 2.0))
-    left = int(round((canvas_size[1] - width) / 2.0))
+    top = nearest((canvas_size[0] - height) / 2.0)
+    left = nearest((canvas_size[1] - width) / 2.0)
     return top, left, height, width
 
 

@@ -41,10 +41,10 @@ def normalize_image(
         raise TypeError(f"Input tensor should be a float tensor. Got {image.dtype}.")
     if image.ndim < 3:
         raise ValueError(f"Expected tensor to be a tensor image of size (..., C, H, W). Got {image.shape}.")
+    if not (all(std) if isinstance(std, (tuple, list)) else isinstance(std, torch.Tensor) or std != 0):
+        raise ValueError("std evaluated to zero, leading to division by zero.")
     means = torch.as_tensor(mean, dtype=image.dtype, device=image.device)
     spreads = torch.as_tensor(std, dtype=image.dtype, device=image.device)
-    if not spreads.all():
-        raise ValueError("std evaluated to zero, leading to division by zero.")
     means = means.view(-1, 1, 1) if means.ndim == 1 else means
     spreads = spreads.view(-1, 1, 1) if spreads.ndim == 1 else spreads
     return (image.sub_(means) if inplace else image.sub(means)).div_(spreads)

@@ -29,8 +29,10 @@ def _batch(image: Tensor) -> Tensor:
     return batch if image.is_floating_point() else batch.float()
 
 
-def _read(image: Tensor, grid: Tensor, interpolation: InterpolationMode, fill: list[float] | None) -> Tensor:
-    """A tensor (..., C, H, W) read at places (1, h, w, 2), with `fill` beyond it."""
+def _read(
+    image: Tensor, batch: Tensor, grid: Tensor, interpolation: InterpolationMode, fill: list[float] | None
+) -> Tensor:
+    """A tensor (..., C, H, W) of that batch read at places (1, h, w, 2), with `fill` beyond it."""
     mode = _check_interpolation(interpolation).value
     if mode not in ["nearest", "bilinear"]:
         raise ValueError(f"Interpolation mode '{mode}' is unsupported with Tensor input")
@@ -38,7 +40,6 @@ def _read(image: Tensor, grid: Tensor, interpolation: InterpolationMode, fill: l
     shape[-2], shape[-1] = grid.shape[1], grid.shape[2]
     if image.numel() == 0:
         return image.reshape(shape)
-    batch = _batch(image)
     both = batch if fill is None else torch.cat((batch, torch.ones_like(batch[:, :1])), 1)
     places = grid.expand([len(batch), -1, -1, -1])
     found = nnF.grid_sample(both, places, mode=mode, padding_mode="zeros", align_corners=False)
@@ -119,7 +120,8 @@ def affine_image(
     shears = _shears(angle, translate, scale, shear, center)
     h, w = image.shape[-2], image.shape[-1]
     matrix = v1.inverse_matrix(v1.from_middle(image, center), angle, translate, scale, shears)
-    return _read(image, v1.affine_places(_batch(image), matrix, w, h), interpolation, fill)
+    batch = _batch(image)
+    return _read(image, batch, v1.affine_places(batch, matrix, w, h), interpolation, fill)
 
 
 @_on_mask
@@ -236,7 +238,8 @@ def rotate_image(
             return torch.rot90(image, int(angle) // 90, [-2, -1])
     matrix = v1.inverse_matrix(v1.from_middle(image, center), -angle, [0.0, 0.0], 1.0, [0.0, 0.0])
     wide, tall = v1.extent(matrix, w, h) if expand else (w, h)
-    return _read(image, v1.affine_places(_batch(image), matrix, wide, tall), interpolation, fill)
+    batch = _batch(image)
+    return _read(image, batch, v1.affine_places(batch, matrix, wide, tall), interpolation, fill)
 
 
 @_on_mask
@@ -336,7 +339,8 @@ def perspective_image(
 ) -> Tensor:
     """A tensor (..., C, H, W), seen from elsewhere."""
     matrix = _coefficients(startpoints, endpoints, coefficients)
-    return _read(image, v1.perspective_places(_batch(image), matrix), interpolation, fill)
+    batch = _batch(image)
+    return _read(image, batch, v1.perspective_places(batch, matrix), interpolation, fill)
 
 
 @_on_mask
@@ -422,7 +426,7 @@ def elastic_image(
     h, w = image.shape[-2], image.shape[-1]
     _check_displacement(displacement, h, w)
     batch = _batch(image)
-    return _read(image, v1.same_places(h, w, batch) + displacement.to(batch), interpolation, fill)
+    return _read(image, batch, v1.same_places(h, w, batch) + displacement.to(batch), interpolation, fill)
 
 
 @_on_mask
