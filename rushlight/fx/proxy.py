@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.dispatch.methods import METHODS
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.fx import callsite, names, traceback as notes
 from rushlight.fx.graph import Graph
@@ -102,6 +103,8 @@ class Proxy:
         name = orig_method.__name__
         if name.endswith("_") and hasattr(Tensor, name) and not name.startswith("__"):
             return tracer.create_proxy("call_method", name, (*args, *kwargs.values()), {})
+        if orig_method is METHODS.get(name):
+            return tracer.create_proxy("call_method", name, args, kwargs)
         args, kwargs, shown = callsite.as_written(orig_method, args, kwargs)
         kind = "call_method" if isinstance(shown, str) else "call_function"
         return tracer.create_proxy(kind, shown, args, kwargs, names.suggested(shown))

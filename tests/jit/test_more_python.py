@@ -274,3 +274,18 @@ def _by_keyword(x):
 def test_functions_of_autograd_are_applied_without_keywords():
     with pytest.raises(RuntimeError, match=r"Function.apply\(Tensor cls, ...\).*\nKeyword argument factor"):
         torch.jit.script(_by_keyword)
+
+
+class _Masked(nn.Module):
+    def forward(self, x: torch.Tensor, mask: torch.Tensor = None) -> torch.Tensor:
+        return x + 1
+
+
+def test_none_may_stand_for_a_tensor_that_nothing_reads():
+    scripted = torch.jit.script(_Masked())
+    assert scripted(torch.ones(1)).tolist() == [2]
+    assert scripted(torch.ones(1), None).tolist() == [2]
+    file = io.BytesIO()
+    torch.jit.save(scripted, file)
+    file.seek(0)
+    assert torch.jit.load(file)(torch.ones(1)).tolist() == [2]

@@ -37,7 +37,7 @@ from rushlight._engine.dispatch.interpreters import (
     listening,
     wrapped,
 )
-from rushlight._engine.dispatch.method_overrides import taken_over, taken_over_by
+from rushlight._engine.dispatch.method_overrides import taken_over, taken_over_by, taken_over_by_one
 from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.dispatch.runners import in_place
 from rushlight._engine.dispatch.runners.each_element import apply_, map2_, map_
@@ -296,7 +296,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if args[0] is self._kind.dtype:
             return _unchanged(self, False) if TAPE else self
         return ROWS["_to_dtype"](self, args[0], None)  # type: ignore[no-any-return]
-    if args and isinstance(args[0], Tensor) and (taken := taken_over_by(args[0], to, self, *args, **kwargs)):
+    if taken := taken_over_by_one((*args[:1], *kwargs.values()), to, self, *args, **kwargs):
         return taken[0]
     non_blocking = kwargs.get("non_blocking", args[2] if len(args) > 2 and args[2] is True else False)
     where, dtype, copy, order = _to_arguments(args, kwargs)

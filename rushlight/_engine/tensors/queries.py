@@ -8,11 +8,11 @@ from typing import Any
 
 from rushlight._engine.core import accelerator, dtype as dt, layout, promotion
 from rushlight._engine.core.device import Default, device as _device
-from rushlight._engine.core.services import service
 from rushlight._engine.core.size import Size
 from rushlight._engine.derive import cast
 from rushlight._engine.lazy import package
 from rushlight._engine.names.deprecations import deprecated
+from rushlight._engine.tensors.foreign import foreign, handed, handed_on
 from rushlight._engine.tensors.kind import available
 from rushlight._engine.tensors.storages.typed import TypedStorage
 from rushlight._engine.tensors.storages.untyped import UntypedStorage
@@ -29,21 +29,10 @@ def is_storage(obj: Any) -> bool:
     return isinstance(obj, (UntypedStorage, TypedStorage))
 
 
-def _foreign(value: Any) -> bool:
-    """Whether it is no tensor, but its class takes torch's functions over (an fx.Proxy does)."""
-    return not isinstance(value, Tensor) and hasattr(type(value), "__torch_function__")
-
-
-def _handed(function: Callable[..., Any], value: Any, *args: Any, **kwargs: Any) -> Any:
-    """What the class of `value` makes of the call."""
-    handle = service("call of a class with a __torch_function__")
-    return handle(function, (value,), value, *args, **kwargs)
-
-
 def _asked(name: str) -> Callable[..., Any]:
     def ask(input: Tensor, *args: Any, **kwargs: Any) -> Any:
-        if _foreign(input):
-            return _handed(ask, input, *args, **kwargs)
+        if foreign(input):
+            return handed(ask, input, *args, **kwargs)
         return getattr(input, name)(*args, **kwargs)
 
     ask.__name__ = ask.__qualname__ = name
@@ -61,6 +50,9 @@ is_conj, is_neg = map(_asked, ("is_conj", "is_neg"))
 
 def result_type(tensor1: Any, tensor2: Any) -> dt.dtype:
     """The dtype that an op on both would compute in."""
+    if foreign(tensor1) or foreign(tensor2):
+        made: dt.dtype = handed_on(result_type, (tensor1, tensor2), tensor1, tensor2)
+        return made
     ranks = []
     for v in (tensor1, tensor2):
         if isinstance(v, Tensor):
@@ -72,13 +64,19 @@ def result_type(tensor1: Any, tensor2: Any) -> dt.dtype:
 
 def can_cast(from_: dt.dtype, to: dt.dtype) -> bool:
     """Whether values of one dtype may be written into a tensor of another."""
+    if foreign(from_) or foreign(to):
+        return handed_on(can_cast, (from_, to), from_, to)  # type: ignore[no-any-return]  # as the class answers
     return promotion.can_cast(dt.of_python(from_), dt.of_python(to))
+
+
+for _function in (result_type, can_cast):  # graphs spell them so
+    _function.__module__ = package()
 
 
 def _assert(condition: Any, message: str) -> None:
     """assert, as a function that tracers may see."""
-    if _foreign(condition):
-        _handed(_assert, condition, message)
+    if foreign(condition):
+        handed(_assert, condition, message)
         return
     if not condition:
         raise AssertionError(message)

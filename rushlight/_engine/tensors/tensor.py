@@ -28,6 +28,7 @@ from rushlight._engine.tensors.geometry import Geometry
 from rushlight._engine.tensors.gradient import Gradient
 from rushlight._engine.tensors.kind import CPU_KINDS, Kind, kind
 from rushlight._engine.tensors.lazy_views import hidden_memory, shared, values
+from rushlight._engine.tensors.older import Older
 from rushlight._engine.tensors.operators import Operators
 from rushlight._engine.tensors.storages.storage import INFERRING, Storage, fresh, storage
 
@@ -63,7 +64,7 @@ class TensorMeta(type):
         return sorted({*type.__dir__(cls), *completion.names("Tensor")})
 
 
-class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
+class Tensor(Operators, Geometry, Conversion, Gradient, Older, metaclass=TensorMeta):
     """A multi-dimensional array; make one with torch.tensor, torch.zeros, torch.from_numpy, ..."""
 
     __module__ = package()

@@ -482,7 +482,7 @@ def build(
 def _check_default(tree: ast.FunctionDef, compiler: Compiler, name: str, default: Any, t: Type) -> None:
     """Raise where the default of an argument is not of its type; without annotation, that is a tensor."""
     if name not in compiler.function.inferred:
-        if not castable(default, t):
+        if not castable(default, t) and not (default is None and t == TENSOR):
             raise compiler.error(tree, f'Expected a default value of type {t} on parameter "{name}".')
     elif not isinstance(default, (torch.Tensor, type(None))) and not compiler.source.ours:
         raise compiler.error(tree, UNTYPED.format(name))

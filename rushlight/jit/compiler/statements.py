@@ -265,7 +265,7 @@ class Compiler(Contexts):
         if starred:
             self.unpack_starred(target, found, starred[0], node)
             return
-        if _may_give_many(found):
+        if isinstance(found, Value) and _may_give_many(found):
             found.type = Type("Tuple", (TENSOR,) * count)
         if isinstance(found, Value) and found.type.kind not in ("Tuple", "List"):
             raise self.error(node, f"{found.type} cannot be used as a tuple")
@@ -395,14 +395,9 @@ class Compiler(Contexts):
         self.said.pop(target.id, None)
 
 
-def _may_give_many(found: Any) -> bool:
+def _may_give_many(found: Value) -> bool:
     """Whether it is what Python gave: as many tensors as are asked for."""
-    return (
-        isinstance(found, Value)
-        and found.type == TENSOR
-        and found.node is not None
-        and found.node.kind == "prim::PythonOp"
-    )
+    return found.type == TENSOR and found.node is not None and found.node.kind == "prim::PythonOp"
 
 
 def _is_module(t: Type) -> bool:

@@ -364,7 +364,8 @@ def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any
         if name in function.repeated and isinstance(value, (int, float)):
             value = [value] * function.repeated[name]
         fitting = _sequenced(value, t) if t.args else value
-        if not castable(fitting, t):
+        nothing = value is None and t == TENSOR  # a tensor that no op reads
+        if not nothing and not castable(fitting, t):
             shown = type(value).__name__
             if isinstance(value, tuple) and hasattr(value, "_fields"):
                 shown += f" (aka NamedTuple({', '.join(value._fields)}))"

@@ -349,7 +349,7 @@ def of_value(value: Any, of_class: Callable[[type], Type] | None = None) -> Type
     """
     import rushlight as torch
 
-    own = getattr(value, "_type", None)
+    own = getattr(value, "_type", None) if not isinstance(value, dict) else None
     if isinstance(own, ClassType):
         return Type("Class", cls=own)
     if isinstance(value, (list, dict)) or (isinstance(value, tuple) and not hasattr(value, "_fields")):

@@ -5,6 +5,7 @@ The rules of inference are tensors/construction/from_data.py's; here are devices
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from rushlight._engine.core.device import Default, device as Device
 from rushlight._engine.core.dtype import dtype as Dtype, get_default_dtype, int64
 from rushlight._engine.core.errors import warn_once
 from rushlight._engine.core.recording import TAPE, constant
+from rushlight._engine.lazy import package
 from rushlight._engine.tensors.construction.from_data import from_buffer, infer
 from rushlight._engine.tensors.construction.interop import from_dlpack, from_numpy, lifted
 from rushlight._engine.tensors.construction.placement import (
@@ -23,6 +25,7 @@ from rushlight._engine.tensors.construction.placement import (
     refuse_placement,
     track,
 )
+from rushlight._engine.tensors.foreign import foreign, handed_on
 from rushlight._engine.tensors.tensor import Tensor, alias, storage, wrap
 
 _COPY_ADVICE = (
@@ -41,14 +44,26 @@ def tensor(
     RuntimeError for what is no number.
     """
     if dtype is not None and dtype.__class__ is not Dtype:
+        if foreign(dtype):
+            return _taken_over(tensor, data, dtype, device, requires_grad=requires_grad)
         dtype = checked_dtype("tensor", dtype)
     if device is not None or pin_memory:
+        if foreign(device):
+            return _taken_over(tensor, data, dtype, device, requires_grad=requires_grad)
         device = checked_device("tensor", device)
         refuse_placement(device, pin_memory=pin_memory)
     made = _copied("torch.tensor(sourceTensor)", data, dtype, device)
     if requires_grad is False:
         return made
     return track(made) if checked_flag("tensor", "requires_grad", requires_grad) else made
+
+
+def _taken_over(function: Callable[..., Tensor], data: Any, dtype: Any, device: Any, **more: Any) -> Tensor:
+    """What the class of a dtype or device makes of the call, given what is not its default."""
+    options = {"dtype": dtype, "device": device, **more}
+    given = {name: v for name, v in options.items() if v is not None and v is not False}
+    made: Tensor = handed_on(function, (dtype, device), data, **given)
+    return made
 
 
 def _is_storage(data: Any) -> bool:
@@ -96,6 +111,8 @@ def _moved(t: Tensor, where: Device | None) -> Tensor:
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """data as a tensor, sharing its memory (and graph) where no conversion is needed."""
+    if foreign(dtype) or foreign(device):
+        return _taken_over(as_tensor, data, dtype, device)
     of, where = checked_dtype("as_tensor", dtype), checked_device("as_tensor", device)
     refuse_placement(where)
     if isinstance(data, Tensor):
@@ -141,6 +158,8 @@ def asarray(
     copy: None shares memory where it can, False insists (ValueError where it cannot), True copies.
     requires_grad: None keeps a tensor's own; other objects do not require grad.
     """
+    if foreign(dtype) or foreign(device):
+        return _taken_over(asarray, obj, dtype, device, copy=copy, requires_grad=requires_grad)
     of, where = checked_dtype("asarray", dtype), checked_device("asarray", device)
     refuse_placement(where)
     found = _aliased(obj, of, copy)
@@ -151,6 +170,10 @@ def asarray(
     else:
         made = _converted(found, of, where, copy)
     return _with_grad(made, obj, requires_grad)
+
+
+for _function in (tensor, as_tensor, asarray):  # graphs spell them so
+    _function.__module__ = package()
 
 
 def _aliased(obj: Any, of: Dtype | None, copy: bool | None) -> Tensor | None:
