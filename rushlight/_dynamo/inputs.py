@@ -6,6 +6,7 @@ graph makes of them.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from inspect import signature
 from types import FunctionType
@@ -16,9 +17,8 @@ from rushlight._engine.tensors.tensor import Tensor
 from rushlight._subclasses.fake_tensor import FakeTensorMode
 from rushlight.nn import Module
 
-# How deep lists, dicts and objects are looked into.
-_DEPTH = 12
 Named = tuple[str, Tensor]
+_PLAIN = (int, float, complex, str, bytes, type(None))  # which hold no tensors
 
 
 class Call:
@@ -38,7 +38,7 @@ class Call:
         return found if found is not None and found[1]._array is array else None
 
     def _all(self) -> Iterator[Named]:
-        function, args = self.function, self.args
+        function, args, seen = self.function, self.args, set[int]()
         owner: Any = getattr(function, "__self__", None)
         if owner is not None:
             args = (owner, *args)
@@ -49,46 +49,52 @@ class Call:
         except (TypeError, ValueError):
             given = {f"args_{i}": v for i, v in enumerate(args)} | self.kwargs
         for name, value in given.items():
-            yield from _tensors(f"L['{name}']", value, 0)
+            yield from _tensors(f"L['{name}']", value, seen)
         if isinstance(plain, FunctionType):
-            yield from _held(plain)
+            yield from _held(plain, seen)
 
 
-def _held(function: FunctionType) -> Iterator[Named]:
+def _held(function: FunctionType, seen: set[int]) -> Iterator[Named]:
     """Of a function's free variables and globals."""
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
-            yield from _tensors(f"L['{name}']", cell.cell_contents, 0)
+            yield from _tensors(f"L['{name}']", cell.cell_contents, seen)
         except ValueError:  # a variable that has no value yet
             continue
     for name in function.__code__.co_names:
         if name in function.__globals__:
-            yield from _tensors(f"G['{name}']", function.__globals__[name], 0)
+            yield from _tensors(f"G['{name}']", function.__globals__[name], seen)
 
 
-def _tensors(source: str, value: Any, depth: int) -> Iterator[Named]:
-    """Tensors within a value, with how a program writes where they are."""
-    if isinstance(value, Tensor):
-        if not value._kind.lazy:
-            yield source, value
-    elif depth <= _DEPTH:
-        for name, item in _items(value):
-            yield from _tensors(f"{source}{name}", item, depth + 1)
+def _tensors(source: str, value: Any, seen: set[int]) -> Iterator[Named]:
+    """Tensors within a value, by how a program writes where they are: shortest names first. What was `seen`
+    is not looked into again.
+    """
+    left = deque([(source, value)])
+    while left:
+        source, value = left.popleft()
+        if isinstance(value, Tensor):
+            if not value._kind.lazy:
+                yield source, value
+        elif id(value) not in seen:
+            seen.add(id(value))
+            items = _items(value)
+            left += [(f"{source}{how.format(n)}", v) for how, n, v in items if not isinstance(v, _PLAIN)]
 
 
-def _items(value: Any) -> Iterator[tuple[str, Any]]:
-    """What a value holds, by how it is written behind the value's name."""
+def _items(value: Any) -> Iterator[tuple[str, Any, Any]]:
+    """What a value holds: by what name, and how that is written behind the value's own."""
     if isinstance(value, Module):
         for kind in ("_parameters", "_buffers", "_modules"):
-            yield from [(f".{kind}['{name}']", item) for name, item in getattr(value, kind).items()]
-        yield from [(f".{name}", item) for name, item in vars(value).items() if not name.startswith("_")]
+            yield from [(f".{kind}['{{}}']", name, item) for name, item in getattr(value, kind).items()]
+        yield from [(".{}", name, item) for name, item in vars(value).items() if not name.startswith("_")]
     elif isinstance(value, dict):
-        yield from [(f"[{key!r}]", item) for key, item in value.items()]
+        yield from [("[{!r}]", key, item) for key, item in value.items()]
     elif isinstance(value, (list, tuple)):
-        yield from [(f"[{i}]", item) for i, item in enumerate(value)]
+        yield from [("[{}]", i, item) for i, item in enumerate(value)]
     elif not isinstance(value, type) and type(value).__module__ != "builtins":
         held = getattr(value, "__dict__", {}).items()
-        yield from [(f".{name}", item) for name, item in held if isinstance(item, (Tensor, Module))]
+        yield from [(".{}", name, item) for name, item in held if isinstance(item, (Tensor, Module))]
 
 
 def examples(call: Call | None, module: fx.GraphModule, given: Sequence[Tensor]) -> list[Tensor]:

@@ -298,6 +298,8 @@ class FakeTensorMode(TorchDispatchMode):
         where = kwargs.get("device") or self._common_device(func, name, tensors) or "cpu"
         found = self._on_meta(func, args, kwargs, bool(tensors))
         if func._schema.writes:
+            if not isinstance(args[0], FakeTensor):
+                return args[0]
             if constant is None or args[0].constant is None:
                 self._forget(args[0])
             else:

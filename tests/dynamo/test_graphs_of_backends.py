@@ -78,6 +78,39 @@ def test_inputs_have_the_programs_names() -> None:
     assert given["l_weight_"] is weight and type(given["l_x_"]) is torch.Tensor
 
 
+class Linked(torch.nn.Module):
+    """Layers that hold each other, and the model."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(2))
+        self.model, self.others = [model], model.all
+        model.all.append(self)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.weight
+
+
+class Links(torch.nn.Module):
+    """A model of such layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.all: list[Any] = []
+        self.layers = torch.nn.Sequential(*[Linked(self) for _ in range(30)])
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layers(x)
+
+
+def test_what_holds_itself_is_looked_into_once() -> None:
+    asked, model = Asked(), Links()
+    assert torch.compile(model, backend=asked)(torch.ones(2)).equal(torch.ones(2))
+    names = [n.target for n in asked.graphs[0].graph.nodes if n.op == "placeholder"]
+    weights = [f"L_self_modules_layers_modules_{i}_parameters_weight_" for i in range(30)]
+    assert sorted(names) == sorted(["L_x_", *weights])
+
+
 def test_two_inputs_of_one_memory() -> None:
     asked = Asked()
     compiled = torch.compile(lambda x: x + x.data.view(2, 2), backend=asked)

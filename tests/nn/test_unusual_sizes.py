@@ -123,3 +123,31 @@ def test_the_extra_size_of_a_transposed_convolution():
     assert list(layer._output_padding(x, [12, 12], [2, 2], [0, 0], [3, 3], 2, [2, 2])) == [1, 1]
     assert layer._output_padding(x, None, [2, 2], [0, 0], [3, 3], 2) == (0, 0)
     assert layer(x, output_size=[10, 9]).shape == (1, 1, 10, 9)
+
+
+def test_convolutions_have_a_filter_for_each_group():
+    for convolve in (F.conv2d, F.conv_transpose2d):
+        with pytest.raises(RuntimeError, match="at least 1 at dimension 0"):
+            convolve(torch.ones(1, 2, 5, 5), torch.ones(0, 2, 3, 3))
+        with pytest.raises(
+            RuntimeError, match=r"at least 2 at dimension 0, but got weight of size \[1, 1, 3, 3\]"
+        ):
+            convolve(torch.ones(1, 2, 5, 5), torch.ones(1, 1, 3, 3), groups=2)
+
+
+def test_batch_norm_checks_each_form_of_its_operands():
+    x, zeros, ones = torch.randn(4, 2, 5), torch.zeros(2), torch.ones(2)
+    for _ in range(2):
+        assert F.batch_norm(x, zeros, ones).shape == x.shape
+        with pytest.raises(RuntimeError, match="running_mean must be defined in evaluation mode"):
+            F.batch_norm(x, None, None)
+        with pytest.raises(RuntimeError, match="weight should contain 2 elements not 3"):
+            F.batch_norm(x, zeros, ones, torch.ones(3))
+        with pytest.raises(RuntimeError, match="mixed dtype"):
+            F.batch_norm(x.double(), zeros, ones)
+        with pytest.raises(RuntimeError, match="running_mean"):
+            F.batch_norm(x, torch.zeros(2, requires_grad=True), ones)
+        with pytest.raises(ValueError, match="eps must be positive"):
+            F.batch_norm(x, zeros, ones, training=True, eps=0)
+        with pytest.raises(ValueError, match="more than 1 value per channel"):
+            F.batch_norm(x[:1, :, :1], zeros, ones, training=True)

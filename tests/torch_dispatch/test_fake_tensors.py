@@ -83,3 +83,10 @@ def test_an_op_of_numbers_alone_is_known() -> None:
         assert made.item() == 1
         unknown: Any = torch.zeros(1)
         assert unknown.constant is None
+
+
+def test_real_tensors_beside_fake_ones_are_written_to_by_numbers_alone():
+    count, many = torch.tensor(0), torch.zeros(2)
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        assert count.add_(1) is count and many.add_(torch.ones(2)) is many
+    assert count == 1 and not many.any() and not hasattr(many, "constant")

@@ -283,6 +283,11 @@ def _check(op: str, n: int, x: Any, w: Any, bias: Any, groups: int, transposed: 
             raise RuntimeError(_unlike(x.dtype, t.dtype, name))
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
+    if w.shape[0] < groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight "
+            f"of size {list(w.shape)} instead"
+        )
     channels = x.shape[x.ndim - n - 1]
     wanted = w.shape[0] if transposed else w.shape[1] * groups
     if w.shape[0] % groups and (not transposed or wanted == channels):

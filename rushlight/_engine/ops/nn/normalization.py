@@ -282,7 +282,6 @@ def batch_norm(
             if not of.shape[1]:
                 weight, bias = (None if p is None else p[:1].expand(0) for p in (weight, bias))
             return _per_channel(input.clone(), weight, bias).to(input.dtype)
-        refuse_running_gradients(running_mean, running_var)
         form = _form(input, training, params)
         if len(_forms) > 1 << 10:
             _forms.clear()
@@ -322,6 +321,9 @@ def _check_batch_norm(input: Any, training: bool, eps: float) -> None:
 
 def _form(input: Any, training: bool, params: Any) -> _Form:
     of = input._geometry
+    for name, p in () if training else zip(("running_mean", "running_var"), params):
+        if p is None:
+            raise RuntimeError(f"{name} must be defined in evaluation mode")
     check_channels(1, of.shape[1], training, *params)
     check_dtypes(input, *[params[i] for i in (2, 3, 0, 1)])
     mixed = _mixed(input, *params)
