@@ -10,6 +10,7 @@ from rushlight.distributed.checkpoint._consolidate_hf_safetensors import (
     consolidate_safetensors_files,
     consolidate_safetensors_files_on_every_rank,
 )
+from tests.distributed.cases import told
 
 safetensors = pytest.importorskip("safetensors")
 pytestmark = pytest.mark.filterwarnings("ignore:torch.distributed is disabled")
@@ -69,6 +70,46 @@ def test_boxes_of_a_tensor(tmp_path, consolidate):
     assert found["a"].equal(STATE["a"])
 
 
+def test_a_part_that_is_missing_is_told(tmp_path):
+    from rushlight._engine.serialization.safetensors import save_file
+
+    for row in (0, 2):
+        told = json.dumps({"a": {"saved_offsets": [row, 0]}})
+        save_file({"a": torch.ones(1, 3)}, tmp_path / f"{row}.safetensors", {"DCP_SHARDING_INFO": told})
+    with pytest.raises(ValueError, match=r"a: parts are missing of \(3, 3\)"):
+        dcp.HuggingFaceStorageReader(str(tmp_path)).read_metadata()
+    with pytest.raises(ValueError, match=r"a: parts are missing of \(3, 3\)"):
+        consolidate_safetensors_files(str(tmp_path), str(tmp_path / "out"), {"a": 1})
+    assert not any((tmp_path / "out").iterdir())
+
+
+def test_parts_of_a_larger_world_are_not_left(tmp_path):
+    parts = tmp_path / "sharded"
+    parts.mkdir()
+    for name in ("shard-00002-model-00001-of-00002.safetensors", "user.txt"):
+        (parts / name).write_bytes(b"older")
+    test_parts_of_ranks_become_whole(tmp_path)
+    assert (parts / "user.txt").exists()
+
+
+def test_several_ranks_do_not_write_one_file(tmp_path):
+    plans = []
+    for name in STATE:
+        planner = dcp.DefaultSavePlanner()
+        planner.set_up_planner({name: STATE[name]}, is_coordinator=True)
+        plans.append(planner.create_local_plan())
+    assert len(dcp.HuggingFaceStorageWriter(str(tmp_path), NUMBERS).prepare_global_plan(plans)) == 2
+    writer = dcp.HuggingFaceStorageWriter(str(tmp_path), save_distributed=True)
+    assert len(writer.prepare_global_plan(plans)) == 2
+    with pytest.raises(ValueError, match="save_distributed=True is needed"):
+        dcp.HuggingFaceStorageWriter(str(tmp_path)).prepare_global_plan(plans)
+
+
 def test_what_is_no_tensor_is_refused(tmp_path):
     with pytest.raises(dcp.CheckpointException, match="n is no tensor"):
         dcp.save({"n": 3}, storage_writer=dcp.HuggingFaceStorageWriter(str(tmp_path)))
+
+
+def test_a_rank_that_fails_alone_tells_the_others(tmp_path):
+    words = {"1": "Held: a lock"}
+    assert told("failing_saves.py", tmp_path) == [[words, words, {"1": "'missing'"}]] * 2

@@ -8,6 +8,7 @@ import pytest
 
 import rushlight as torch
 import rushlight.distributed.checkpoint as dcp
+from rushlight.distributed.checkpoint.api import _wrap_exception
 from rushlight.distributed.checkpoint.metadata import Metadata, MetadataIndex
 from rushlight.distributed.communication.work import Future
 
@@ -94,17 +95,72 @@ def test_metadata_is_whole_and_on_the_disk(tmp_path, monkeypatch, sync_files):
         file.write(b"half")
         raise OSError("full")
     assert dcp.FileSystemReader(tmp_path).read_metadata().state_dict_metadata == {}
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".metadata", "__0_0.distcp"]
+    assert [path.name for path in tmp_path.iterdir()] == [".metadata"]  # which names no other file
 
 
-def test_metadata_executes_nothing(tmp_path):
-    class Evil:
-        def __reduce__(self):
-            return print, ("called",)
+@pytest.mark.parametrize("single_file", [True, False])
+@pytest.mark.parametrize("use_collectives", [True, False])
+def test_a_save_that_ends_before_its_metadata_leaves_the_checkpoint_before(
+    tmp_path, single_file, use_collectives
+):
+    class Killed(dcp.FileSystemWriter):
+        def finish(self, metadata, results):
+            raise KeyboardInterrupt
 
-    (tmp_path / ".metadata").write_bytes(pickle.dumps(Evil()))
-    with pytest.raises(pickle.UnpicklingError, match="builtins.print"):
+    def save(writer, value):
+        dcp.save(
+            {"a": torch.full((3,), value), "n": value},
+            storage_writer=writer(tmp_path, single_file_per_rank=single_file),
+            use_collectives=use_collectives,
+        )
+
+    def loaded():
+        found = {"a": torch.zeros(3), "n": 0.0}
+        dcp.load(found, checkpoint_id=tmp_path)
+        return [*found["a"].tolist(), found["n"]]
+
+    save(dcp.FileSystemWriter, 1.0)
+    count = len(os.listdir(tmp_path))
+    with pytest.raises(dcp.CheckpointException, match="KeyboardInterrupt"):
+        save(Killed, 2.0)
+    assert loaded() == [1.0] * 4 and len(os.listdir(tmp_path)) > count
+    (tmp_path / "__notes_1.distcp").write_text("another's")
+    save(dcp.FileSystemWriter, 3.0)
+    assert loaded() == [3.0] * 4 and len(os.listdir(tmp_path)) == count + 1
+
+
+def test_a_view_is_saved_without_the_memory_around_it(tmp_path):
+    whole = torch.arange(100_000.0)
+    dcp.save({"a": whole[7:9], "b": torch.arange(6.0).view(2, 3).t()}, checkpoint_id=tmp_path)
+    assert (tmp_path / "__0_0.distcp").stat().st_size < 10_000
+    found = {"a": torch.zeros(2), "b": torch.zeros(3, 2)}
+    dcp.load(found, checkpoint_id=tmp_path)
+    assert found["a"].tolist() == [7, 8] and found["b"].tolist() == [[0, 3], [1, 4], [2, 5]]
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "words"),
+    [
+        (b"builtins\nprint", b"called", "builtins.print"),
+        (b"torch.serialization\n_get_layout", b"torch.save", "no layout torch.save"),
+        (b"torch.distributed.checkpoint.filesystem\nreplacing", b"x", "filesystem.replacing"),
+        (b"torch.distributed.checkpoint.filesystem\nPath", b"x", "filesystem.Path"),
+        (b"torch.distributed.checkpoint.filesystem\nNone", b"x", "filesystem.None"),
+    ],
+)
+def test_metadata_executes_nothing(tmp_path, name, argument, words):
+    (tmp_path / ".metadata").write_bytes(b"c" + name + b"\n(V" + argument + b"\ntR.")
+    with pytest.raises(pickle.UnpicklingError, match=words):
         dcp.FileSystemReader(tmp_path).read_metadata()
+
+
+def test_exceptions_without_a_pickle_are_told_in_words():
+    class Held(Exception):  # a class that other processes do not find
+        pass
+
+    error, _ = _wrap_exception(Held("a reason"))
+    assert isinstance(error, RuntimeError) and "Held: a reason" in str(error)
+    assert isinstance(_wrap_exception(KeyError("k"))[0], KeyError)
 
 
 def test_refusals_and_partial_loads(tmp_path):

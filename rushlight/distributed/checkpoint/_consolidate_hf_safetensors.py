@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import struct
 from typing import Any
@@ -10,7 +11,9 @@ from typing import Any
 import rushlight as torch
 import rushlight.distributed as dist
 from rushlight._engine.serialization import safetensors
+from rushlight._engine.serialization.atomic import replacing
 from rushlight.distributed._shard._utils import narrow_tensor_by_index
+from rushlight.distributed.checkpoint.utils import _DistWrapper
 
 __all__ = ["consolidate_safetensors_files", "consolidate_safetensors_files_on_every_rank"]
 SUFFIX, INDEX = ".safetensors", "model.safetensors.index.json"
@@ -39,9 +42,9 @@ def offsets_in(told: dict[str, Any], key: str) -> list[int]:
     return found
 
 
-def write_index(file: Any, names: dict[str, str], total: int) -> None:
+def index(names: dict[str, str], total: int) -> bytes:
     """Which file has which tensor."""
-    json.dump({"metadata": {"total_size": total}, "weight_map": names}, file, indent=2)
+    return json.dumps({"metadata": {"total_size": total}, "weight_map": names}, indent=2).encode()
 
 
 def _parts(folder: str) -> dict[str, list[tuple[str, list[int], list[int]]]]:
@@ -75,6 +78,8 @@ def _write(folder: str, output: str, numbers: dict[str, int], most: int) -> tupl
                     ends = [[a + n for a, n in zip(o, s, strict=True)] for _, o, s in parts[key]]
                     whole[key] = torch.empty([max(sides) for sides in zip(*ends)], dtype=part.dtype)
                 narrow_tensor_by_index(whole[key], offsets, sizes).copy_(part)
+            if sum(math.prod(sizes) for _, _, sizes in parts[key]) < whole[key].numel():
+                raise ValueError(f"{key}: parts are missing of {tuple(whole[key].shape)}")
             names[key] = file_name(number, most)
             total += whole[key].numel() * whole[key].element_size()
         safetensors.save_file(whole, os.path.join(output, file_name(number, most)), {"format": "pt"})
@@ -86,8 +91,8 @@ def consolidate_safetensors_files(
 ) -> None:
     """Write whole tensors, into the files of these numbers, and the index."""
     names, total = _write(input_dir, output_dir, fqn_to_index_mapping, max(fqn_to_index_mapping.values()))
-    with open(os.path.join(output_dir, INDEX), "w", encoding="utf-8") as file:
-        write_index(file, names, total)
+    with replacing(os.path.join(output_dir, INDEX)) as file:
+        file.write(index(names, total))
 
 
 def consolidate_safetensors_files_on_every_rank(
@@ -97,18 +102,17 @@ def consolidate_safetensors_files_on_every_rank(
     num_threads: int = 1,
     process_group: Any = None,
 ) -> None:
-    """The same, each rank some of the files; collective."""
-    rank = dist.get_rank(process_group) if dist.is_initialized() else 0
-    size = dist.get_world_size(process_group) if dist.is_initialized() else 1
+    """The same, each rank some of the files; collective. CheckpointException on all ranks where one fails."""
+    ranks = _DistWrapper(process_group, dist.is_initialized(), 0)
+    rank, size = ranks.get_rank(), ranks.get_world_size()
     own = {key: number for key, number in fqn_to_index_mapping.items() if number % size == rank}
-    written = [_write(input_dir, output_dir, own, max(fqn_to_index_mapping.values()))]
-    if dist.is_initialized():
-        gathered: list[Any] = [None] * size
-        dist.all_gather_object(gathered, written[0], group=process_group)
-        written = gathered
-    if rank == 0:
+
+    def write() -> tuple[dict[str, str], int]:
+        return _write(input_dir, output_dir, own, max(fqn_to_index_mapping.values()))
+
+    def finish(written: list[tuple[dict[str, str], int]]) -> None:
         names = {key: name for its, _ in written for key, name in its.items()}
-        with open(os.path.join(output_dir, INDEX), "w", encoding="utf-8") as file:
-            write_index(file, names, sum(total for _, total in written))
-    if dist.is_initialized():
-        dist.barrier(group=process_group)
+        with replacing(os.path.join(output_dir, INDEX)) as file:
+            file.write(index(names, sum(total for _, total in written)))
+
+    ranks.all_reduce("consolidate", write, finish)

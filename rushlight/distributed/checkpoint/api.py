@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import traceback
 from typing import Any
 
@@ -10,7 +11,11 @@ WRAPPED_EXCEPTION = tuple[BaseException, traceback.StackSummary]
 
 
 def _wrap_exception(exc: BaseException) -> WRAPPED_EXCEPTION:
-    """An exception and where it came from, to be sent to other ranks."""
+    """An exception and where it came from, to be sent to other ranks; in words, where it has no pickle."""
+    try:
+        pickle.loads(pickle.dumps(exc))
+    except Exception:
+        exc = RuntimeError(f"{type(exc).__name__}: {exc}").with_traceback(exc.__traceback__)
     summary = traceback.extract_tb(exc.__traceback__)
     for frame in summary:
         if hasattr(frame, "_code"):

@@ -6,12 +6,15 @@ import io
 import json
 import os
 import pickle
+import re
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
+from enum import Enum
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import rushlight as torch
@@ -42,6 +45,7 @@ from rushlight.distributed.communication.work import Future
 
 __all__ = ["FileSystem", "FileSystemBase", "FileSystemReader", "FileSystemWriter"]
 SUFFIX, METADATA = ".distcp", ".metadata"
+_ITEMS = re.compile(r"__\d+_(?:[0-9a-f]{8}_)?\d+\.distcp")  # names of files of items
 MANIFEST = "manifest.json"  # of what Rushlight once wrote
 # What metadata is made of; in older checkpoints, of tensors in shards, too.
 _MODULES = (
@@ -255,15 +259,27 @@ class FileSystemWriter(StorageWriter):
         if self.fs.exists(self.fs.concat_path(self.path, METADATA)) and not self.overwrite:
             raise RuntimeError("Checkpoint already exists and self.overwrite=False.")
         if self.rank is not None and not self.use_collectives:
-            return replace(plan, storage_data=_StoragePrefix(f"__{self.rank}_"))
+            return replace(plan, storage_data=_StoragePrefix(f"__{self.rank}_{self._apart()}"))
         return plan
 
     def prepare_global_plan(self, plans: list[SavePlan]) -> list[SavePlan]:
         """Give each rank its files' names."""
+        apart = self._apart()
         return [
-            replace(plan, storage_data=_StoragePrefix(f"__{rank}_")) if plan.storage_data is None else plan
+            replace(plan, storage_data=_StoragePrefix(f"__{rank}_{apart}"))
+            if plan.storage_data is None
+            else plan
             for rank, plan in enumerate(plans)
         ]
+
+    def _apart(self) -> str:
+        """What keeps names apart from those of the files of a checkpoint, which is there until finish()."""
+        names = METADATA, f"__{self.rank}{METADATA}"
+        there = any(self.fs.exists(self.fs.concat_path(self.path, name)) for name in names)
+        return f"{uuid.uuid4().hex[:8]}_" if there else ""
+
+    def _own_metadata(self) -> str:
+        return METADATA if self.use_collectives else f"__{self.rank}{METADATA}"
 
     def write_data(self, plan: SavePlan, planner: SavePlanner) -> Future:
         """Write the items, bytes first."""
@@ -274,7 +290,6 @@ class FileSystemWriter(StorageWriter):
         for name, group in zip(names, groups, strict=False):
             if not group:
                 continue
-            # A file of this name is that of the checkpoint before until this one is whole.
             with self.fs.replacing(self.fs.concat_path(self.path, name)) as file:
                 for item in group:
                     start = file.tell()
@@ -290,19 +305,38 @@ class FileSystemWriter(StorageWriter):
         if isinstance(data, io.BytesIO):
             file.write(data.getbuffer())
             return
-        # A file of its own within the file: torch.save counts positions from its beginning.
-        buffer = io.BytesIO()
-        torch.save(data.detach().cpu().contiguous().clone(), buffer)
-        file.write(buffer.getbuffer())
+        data = data.detach().cpu().contiguous()
+        if data.layout is torch.strided and data.untyped_storage().nbytes() != data.nbytes:
+            data = data.clone()  # of a view, torch.save writes all memory
+        torch.save(data, SimpleNamespace(write=file.write))  # which is not flushed after each tensor
 
     def finish(self, metadata: Metadata, results: list[list[WriteResult]]) -> None:
-        """Write the metadata, which makes the checkpoint complete."""
+        """Write the metadata, which makes the checkpoint complete; the one before is then removed."""
         metadata.storage_data = {one.index: one.storage_data for rank in results for one in rank}
         metadata.storage_meta = self.storage_meta()
         metadata.version = "1.0.0"
-        own = METADATA if self.use_collectives else f"__{self.rank}{METADATA}"
-        with self.fs.replacing(self.fs.concat_path(self.path, own)) as file:
+        with self.fs.replacing(self.fs.concat_path(self.path, self._own_metadata())) as file:
             file.write(dump(metadata, _nothing))
+            if self.sync_files:
+                _to_disk(file)
+        with suppress(Exception):  # the checkpoint is whole; another rank's metadata may be damaged
+            self._remove_others()
+
+    def _remove_others(self) -> None:
+        """Remove files of items that no metadata names: of the checkpoint before, of saves that failed.
+
+        Where each rank has metadata of its own, its own files alone, since others may be writing.
+        """
+        names = [os.path.basename(os.fspath(path)) for path in self.fs.ls(self.path)]
+        begin = "__" if self.use_collectives else f"__{self.rank}_"
+        kept = set()
+        for name in names:
+            if name.endswith(METADATA):
+                with self.fs.create_stream(self.fs.concat_path(self.path, name), "rb") as file:
+                    kept |= {one.relative_path for one in _Unpickler(file).load().storage_data.values()}
+        for name in names:
+            if name.startswith(begin) and _ITEMS.fullmatch(name) and name not in kept:
+                self.fs.rm_file(self.fs.concat_path(self.path, name))
 
     def storage_meta(self) -> StorageMeta | None:
         """Where it was saved, and the save's own name."""
@@ -448,7 +482,9 @@ class _Unpickler(pickle.Unpickler):
         if public in _MODULES:
             from importlib import import_module
 
-            return getattr(import_module(public.replace("torch", "rushlight", 1)), name)
+            found = getattr(import_module(public.replace("torch", "rushlight", 1)), name, None)
+            if is_dataclass(found) or (isinstance(found, type) and issubclass(found, Enum)):
+                return found  # not what the module has imported, nor its functions
         if public == "torch" and (name == "Size" or isinstance(getattr(torch, name, None), torch.dtype)):
             return getattr(torch, name)
         if name == "_get_layout":
@@ -461,7 +497,10 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _layout(name: str) -> Any:
-    return getattr(torch, name.removeprefix("torch."))
+    found = getattr(torch, name.removeprefix("torch."), None)
+    if not isinstance(found, torch.layout):
+        raise pickle.UnpicklingError(f"there is no layout {name}")
+    return found
 
 
 def _of_manifest(manifest: dict[str, Any]) -> Metadata:

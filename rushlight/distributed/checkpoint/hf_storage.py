@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,8 +19,8 @@ from rushlight.distributed.checkpoint._consolidate_hf_safetensors import (
     consolidate_safetensors_files,
     file_name,
     header,
+    index,
     offsets_in,
-    write_index,
 )
 from rushlight.distributed.checkpoint.filesystem import (
     FileSystem,
@@ -41,6 +42,7 @@ from rushlight.distributed.checkpoint.storage import WriteResult
 from rushlight.distributed.communication.work import Future
 
 __all__ = ["HuggingFaceStorageReader", "HuggingFaceStorageWriter"]
+_PART = re.compile(r"shard-\d{5,}-model-\d{5,}-of-\d{5,}\.safetensors")  # names of ranks' files
 
 
 @dataclass
@@ -78,7 +80,17 @@ class HuggingFaceStorageWriter(FileSystemWriter):
             self.path = self.fs.concat_path(self.path, "sharded")
 
     def prepare_global_plan(self, plans: list[SavePlan]) -> list[SavePlan]:
-        """Tell each rank the files' numbers, and its own where every rank writes."""
+        """Tell each rank the files' numbers, and its own where every rank writes.
+
+        ValueError where several ranks would write one file, of which the last one's would be left.
+        """
+        numbers, writers = self.fqn_to_index_mapping, dict[int, int]()
+        for rank, plan in enumerate(() if self.save_distributed else plans):
+            for item in plan.items:
+                if writers.setdefault(1 if numbers is None else numbers[item.index.fqn], rank) != rank:
+                    raise ValueError(
+                        "several ranks have tensors of one file: save_distributed=True is needed"
+                    )
         told: list[dict[str, Any]] = [{} for _ in plans]
         for rank, one in enumerate(told, start=1):
             if self.fqn_to_index_mapping is not None:
@@ -107,26 +119,40 @@ class HuggingFaceStorageWriter(FileSystemWriter):
             data = planner.resolve_data(item)
             if isinstance(data, io.BytesIO):
                 raise ValueError(f"{item.index.fqn} is no tensor, and safetensors files have nothing else")
+            if item.index.fqn in tensors:
+                raise ValueError(f"{item.index.fqn}: a safetensors file has one part of a tensor")
             tensors[item.index.fqn] = data.detach().cpu().contiguous().clone()
             offsets[item.index.fqn] = {OFFSETS: list(item.tensor_data.chunk.offsets)}
             size = data.numel() * data.element_size()
             results.append(WriteResult(item.index, size, _StorageInfo(name, 0, size)))
         told = {SHARDING: json.dumps(offsets), "DCP_VERSION": "1.0", "format": "pt"}
-        with self.fs.replacing(self.fs.concat_path(self.path, name)) as file:
-            file.write(safetensors.save(tensors, told))
+        path = self.fs.concat_path(self.path, name)
+        if isinstance(self.fs, FileSystem):
+            safetensors.save_file(tensors, path, told)
+        else:
+            with self.fs.replacing(path) as file:
+                file.write(safetensors.save(tensors, told))
         return results
 
     def finish(self, metadata: Metadata, results: list[list[WriteResult]]) -> None:
         """Write the index, which says what file has which tensor; ranks' parts of tensors have none."""
+        written = [one for rank in results for one in rank]
         if self.save_distributed:
+            self._remove_parts_but({one.storage_data.relative_path for one in written})
             if self.consolidated_output_path is not None:
                 numbers = self.fqn_to_index_mapping or dict.fromkeys(metadata.state_dict_metadata, 1)
                 consolidate_safetensors_files(str(self.path), self.consolidated_output_path, numbers)
             return
-        written = [one for rank in results for one in rank]
         names = {one.index.fqn: one.storage_data.relative_path for one in written}
-        with self.fs.create_stream(self.fs.concat_path(self.path, INDEX), "w") as file:
-            write_index(file, names, sum(one.storage_data.length for one in written))
+        with self.fs.replacing(self.fs.concat_path(self.path, INDEX)) as file:
+            file.write(index(names, sum(one.storage_data.length for one in written)))
+
+    def _remove_parts_but(self, names: set[str]) -> None:
+        """Remove ranks' files that are left from a save before, since readers take all that are there."""
+        for path in self.fs.ls(self.path):
+            name = os.path.basename(path)
+            if _PART.fullmatch(name) and name not in names:
+                self.fs.rm_file(path)
 
     @property
     def metadata_path(self) -> str:
@@ -142,7 +168,7 @@ class HuggingFaceStorageReader(FileSystemReader):
         self.thread_count = thread_count
 
     def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
-        """What the files' headers tell."""
+        """What the files' headers tell. ValueError where a file is missing that has a part of a tensor."""
         known: dict[str, Any] = {}
         where: dict[Any, Any] = {}
         for path in sorted(name for name in self.fs.ls(self.path) if name.endswith(SUFFIX)):
@@ -160,6 +186,9 @@ class HuggingFaceStorageReader(FileSystemReader):
                 found.chunks.append(chunk)
                 found.size = Size(map(max, found.size, ends))
                 where[MetadataIndex(key, chunk.offsets)] = _HFStorageInfo(path, chunk.sizes, dtype)
+        for key, entry in known.items():
+            if sum(chunk.sizes.numel() for chunk in entry.chunks) < entry.size.numel():
+                raise ValueError(f"{key}: parts are missing of {tuple(entry.size)}")
         return Metadata(known, storage_data=where, storage_meta=StorageMeta())
 
     def read_data(self, plan: LoadPlan, planner: LoadPlanner) -> Future:

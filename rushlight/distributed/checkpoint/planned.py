@@ -103,19 +103,21 @@ def save(
         writer.finish(metadata=written[0], results=results)
         return written[0]
 
-    central = ranks.reduce_scatter("plan", plan, choose) if use_collectives else choose([plan()])[0]
-
-    def write() -> Any:
+    def write(central: Any) -> Any:
         found = writer.write_data(planner.finish_plan(central), planner)
         found.wait()
         return found.value()
 
+    def by_itself() -> None:
+        finish([write(choose([plan()])[0])])
+
     metadata: Metadata
     if use_collectives:
-        metadata = ranks.all_reduce("write", write, finish)
-    else:
-        metadata = finish([write()])
-        ranks.barrier()
+        central = ranks.reduce_scatter("plan", plan, choose)
+        metadata = ranks.all_reduce("write", lambda: write(central), finish)
+    else:  # who fails tells the others, which wait
+        ranks.all_gather("write", by_itself)
+        metadata = written[0]
     return metadata
 
 

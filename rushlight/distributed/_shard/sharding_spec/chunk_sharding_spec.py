@@ -64,22 +64,23 @@ class ChunkShardingSpec(ShardingSpec):
         split = get_split_size(tensor.size(self.dim), len(self.placements))
         shape = list(tensor.size())
         shape[self.dim] = split  # all ranks are sent as much
-        sent = [tensor.new_zeros(shape) for _ in range(dist.get_world_size(process_group))]
+        first = dist.get_rank(process_group) == src_rank
+        sent = [tensor.new_zeros(shape) for _ in range(dist.get_world_size(process_group) if first else 0)]
         mine, received = None, None
         for entry in metadata.shards_metadata:
             rank, device = _parse_and_validate_remote_device(process_group, entry.placement)
-            with torch.no_grad():
-                piece = narrow_tensor(tensor, entry)
+            if first:
                 at = sent[rank if process_group is None else dist.get_group_rank(process_group, rank)]
-                at.narrow(self.dim, 0, piece.size(self.dim)).copy_(piece)
+                with torch.no_grad():
+                    piece = narrow_tensor(tensor, entry)
+                    at.narrow(self.dim, 0, piece.size(self.dim)).copy_(piece)
             if rank == dist.get_rank():
                 mine = entry
                 received = torch.empty(shape, dtype=tensor.dtype, layout=tensor.layout, device=device)
         if mine is None or received is None:
             raise AssertionError
         source = src_rank if process_group is None else dist.get_global_rank(process_group, src_rank)
-        first = dist.get_rank(process_group) == src_rank
-        dist.scatter(received, sent if first else None, src=source, group=process_group)
+        dist.scatter(received, sent or None, src=source, group=process_group)
         local = narrow_tensor(received, ShardMetadata([0] * len(shape), mine.shard_sizes)).contiguous()
         local.requires_grad = tensor.requires_grad
         made = ShardedTensor._init_from_local_shards_and_global_metadata(
