@@ -19,7 +19,7 @@ from rushlight._subclasses.fake_tensor import FakeTensorMode
 from rushlight._torch_dispatch.decompositions import instead
 from rushlight._torch_dispatch.translation import aten_call, is_op
 from rushlight.export import overloads, spellings
-from rushlight.export.numbers.symbolic import plain
+from rushlight.export.numbers.symbolic import any_symbolic, plain
 from rushlight.export.recording import real_tensors
 
 # Ops of their own that are computed by a row of another name.
@@ -172,11 +172,12 @@ def _std(self: Any, dim: Any = None, *, correction: Any = None, keepdim: bool = 
 
 
 def _split(self: Any, split_size: int, dim: int = 0) -> Any:
-    size = self.shape[dim]
     if split_size == 0:
         return [self]
-    parts = [min(split_size, size - start) for start in range(0, size, split_size)] or [0]
-    return torch.split(self, parts, dim)
+    symbolic = any_symbolic((split_size,))  # a number may be one of a size that the framework has read
+    size = torch.ops.aten.sym_size.int(self, dim) if symbolic else self.shape[dim]
+    whole = max(-(-plain(size) // plain(split_size)) - 1, 0)
+    return torch.split(self, [split_size] * whole + [size - split_size * whole], dim)
 
 
 def _stack(tensors: Any, dim: int = 0) -> Any:

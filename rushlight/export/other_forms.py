@@ -99,9 +99,22 @@ def _left_out(schema: Any, name: str, values: dict[str, Any]) -> bool:
 def _assert_tensor_metadata(a: Any, **facts: Any) -> None:
     """Raise where a tensor is not as told; of a program that is recorded again, it is told again."""
     torch._assert_tensor_metadata(a, **facts)
-    listener = getattr(TAPE[-1], "to", None) if TAPE else None
-    if listener is not None and listener.decomposes and not listener.depth:
+    listener = _listener()
+    if listener is not None and listener.decomposes:
         listener._assert_metadata(a)
+
+
+def _sym_size(a: Any, dim: int) -> Any:
+    """A size; symbolic in a program that is recorded again, where it is the program that asks."""
+    listener = _listener()
+    told = listener is not None and listener.symbolic
+    return (listener.sizes(a) if told else a.shape)[dim]
+
+
+def _listener() -> Any:
+    """What records a program that calls an op by its name, if anything does."""
+    listener = getattr(TAPE[-1], "to", None) if TAPE else None
+    return None if listener is None or listener.depth else listener
 
 
 def special(schema: Any) -> Callable[..., Any] | None:
@@ -116,7 +129,7 @@ def special(schema: Any) -> Callable[..., Any] | None:
         "detach_": lambda self: self,
         "detach": lambda self: self.detach(),
         "alias": lambda self: self.view_as(self),
-        "sym_size": lambda self, dim: self.shape[dim],
+        "sym_size": lambda self, dim: _sym_size(self, dim),
         "item": lambda self: self.item(),
         "_assert_tensor_metadata": _assert_tensor_metadata,
         "contiguous": lambda self, memory_format: self.contiguous(

@@ -355,9 +355,11 @@ def points(known: Sequence[Symbol], asserted: Sequence[Relation] = ()) -> list[d
     if len(others) > 1:
         found.append(base | {name: o[i % 2] for i, (name, o) in enumerate(others)})
         if asserted:
-            found += [base | {n: base[n] + by for n, _ in others} for by in (1, 2)]
+            moved = [base | {n: base[n] + by for n, _ in others} for by in (1, 2)]
             (a, _), (b, _) = others[:2]
-            found += [base | {a: base[a] + by, b: base[b] - by} for by in (1, -1, 2, -2)]
+            moved += [base | {a: base[a] + by, b: base[b] - by} for by in (1, -1, 2, -2)]
+            least = {s.name: max(s.low, min(2, s.hint)) for s in known}  # of sizes 0 and 1 are other programs
+            found += [p for p in moved if all(least[s.name] <= p[s.name] <= s.high for s in known)]
     return [base, *(p for p in found[1:] if _fulfils(p, asserted))]
 
 

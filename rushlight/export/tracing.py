@@ -180,8 +180,8 @@ class _Call:
         self.preserved: tuple[str, ...] = ()
         # Whether what sizes have to fulfil is asserted by the program instead of refused.
         self.deferred = False
-        # Whether it is a program, of whose sizes everything is known.
-        self.again = False
+        # Whether it is a program, of whose sizes everything is known; and what it asks of them.
+        self.again, self.asked = False, list[Relation]()
         # Of a program that is recorded again: its nodes' names, and the nodes that they are now.
         self.known: dict[str, Any] = {}
         self.mod, self.args, self.kwargs, self.opened, self.held = mod, args, kwargs, opened, held_by(mod)
@@ -248,7 +248,7 @@ class _Call:
         read = _read(first.listener.numbers)
         records, at_all = [first], [at | {s.name: s.hint for s in read}]
         own = first.listener.numbers
-        asserted = [r for r, _ in own.asserted] + own.kept + own.possible
+        asserted = [r for r, _ in own.asserted] + own.kept + own.possible + self.asked
         told = all("told" in n.meta for n in first.listener.order if isinstance(n.meta.get("val"), Value))
         for sizes in points([*self.symbols, *read], asserted)[1:]:
             soft = all(sizes[s.name] == s.hint for s in self.symbols)
@@ -658,7 +658,7 @@ def recorded(
     call.instead = instead or {}
     if program is None:
         return call.exported()
-    call.symbols, call.again = [s for s in program._symbols if s.places], True
+    call.symbols, call.again, call.asked = [s for s in program._symbols if s.places], True, program._guards
     call.names = program._forward_names
     call.held = [
         (s, program._tensor(s.target))

@@ -149,6 +149,52 @@ def test_what_the_framework_gives_ops_is_no_constant() -> None:
             torch.testing.assert_close(program.module()(other), made(other))
 
 
+def later(x: Any) -> Any:
+    """A tensor of an op that has no rule: its sizes are told by further records."""
+    return torch.nn.functional.pad(x, (0, 0, 1, 0))
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: x.view(*x.shape[:-1], 2, 4),
+        lambda x: torch.cat([x.new_zeros(x.shape[0], 1, 8), x], 1),
+        lambda x: x.reshape(x.shape[0], x.shape[1] // 2, 16),
+        lambda x: x[:, : x.shape[1] // 2] + x[:, x.shape[1] // 2 :],
+        lambda x: x[:, :, None].expand(x.shape[0], x.shape[1], 2, 8).flatten(1, 2),
+        lambda x: x.split(x.shape[1] // 2, 1)[1],
+        lambda x: x.chunk(2, 1)[1],
+        lambda x: x.unflatten(1, (-1, 2)),
+        lambda x: x.reshape(later(x).shape[0] * (later(x).shape[1] - 1), 8),
+        lambda x: x[:, :, None].expand(later(x).shape[0], -1, 3, 8),
+        lambda x: x.split([1, later(x).shape[1] - 2], 1)[1],
+        lambda x: torch.zeros(later(x).shape[0], x.shape[1], 8) + x,
+        lambda x: torch.nn.functional.avg_pool1d(x.mT, x.shape[1] // 2),
+    ],
+)
+def test_sizes_that_programs_ask_for_are_no_constants(program: Any) -> None:
+    made, other = module(program), torch.randn(3, 10, 8)
+    ep = export(made, (torch.randn(2, 6, 8),), dynamic_shapes=({0: A, 1: A},))
+    for told in (ep, ep.run_decompositions()):
+        torch.testing.assert_close(told.module()(other), made(other))
+
+
+def test_all_operands_of_a_stack_are_alike() -> None:
+    stack, named = module(lambda x, y, z: torch.stack([x, y, z])), {0: Dim("a")}
+    with pytest.raises(UserError, match=r"L\['y'\].size\(\)\[0\] and a = .* must always be equal"):
+        export(stack, (ones(4), ones(4), ones(4)), dynamic_shapes=(named, {0: Dim("b")}, named))
+
+
+def test_sizes_to_record_at_are_within_bounds() -> None:
+    def windows(x: Any) -> Any:
+        parts = x.view(x.shape[0], x.shape[1] // 2, 2, 4)
+        return parts.transpose(1, 2).reshape(x.shape[0], 2, -1)
+
+    ep = export(module(windows), (torch.randn(2, 8, 4),), dynamic_shapes=({0: A, 1: A},))
+    for program in (ep, ep.run_decompositions()):
+        assert program.module()(torch.randn(5, 6, 4)).shape == (5, 2, 12)
+
+
 class Counter(torch.nn.Module):
     """A buffer and a list of tensors that the call replaces."""
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import rushlight as torch
@@ -68,8 +69,10 @@ class _Sizes:
         self.own = not listener.within and _by_the_program()
 
     def number(self, n: Any) -> Expr:
-        """A size that an op was given; not by the framework's own Python, which sees plain numbers."""
-        if not self.own and not isinstance(n, SYMBOLIC) and n != -1:
+        """A size that an op was given: no constant where the framework's own Python gives it, which sees
+        plain numbers, or where the program may have it of a tensor whose sizes are not told.
+        """
+        if (not self.own or self.numbers.unknown) and not isinstance(n, SYMBOLIC) and n != -1:
             raise _UnknownSize
         return expression(n)
 
@@ -355,7 +358,7 @@ def _cat(sizes: _Sizes, args: dict[str, Any]) -> Shape:
 
 def _stack(sizes: _Sizes, args: dict[str, Any]) -> Shape:
     shapes = [sizes.of(t) for t in args["tensors"]]
-    own = [sizes.same(column[0], n) for column in zip(*shapes, strict=True) for n in column[-1:]]
+    own = [reduce(sizes.same, column) for column in zip(*shapes, strict=True)]
     dim = args["dim"] % (len(own) + 1)
     return (*own[:dim], number(len(shapes)), *own[dim:])
 
@@ -407,11 +410,11 @@ def _each(value: Any, count: int) -> list[Any]:
 def _windows(sizes: _Sizes, own: Shape, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Shape:
     found = []
     count = len(own)
-    columns = [_each(v, count) for v in (kernel, stride, padding, dilation)]
+    columns = [map(expression, _each(v, count)) for v in (kernel, stride, padding, dilation)]
     for n, k, s, p, d in zip(own, *columns, strict=True):
-        reach = n + number(2 * p - d * (k - 1) - 1)
+        reach = n + p + p - d * (k - number(1)) - number(1)
         sizes.holds(Relation(">=", reach, number(0)))
-        found.append(applied("FloorDiv", reach, number(s)) + number(1))
+        found.append(applied("FloorDiv", reach, s) + number(1))
     return tuple(found)
 
 
