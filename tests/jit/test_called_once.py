@@ -26,6 +26,15 @@ def as_number(x: int | float) -> float:
     return float(x)
 
 
+def same(x: torch.Tensor, n: float) -> tuple[bool, bool, bool]:
+    host = torch.device("cpu")
+    return x.device is host, x.dtype is not torch.float32, n is n * 1.0
+
+
+def test_numbers_dtypes_and_devices_are_the_same_where_they_are_equal() -> None:
+    assert torch.jit.script(same)(torch.ones(1), 2.5) == (True, False, True)
+
+
 def test_what_a_method_is_called_on_runs_once() -> None:
     scripted = torch.jit.script(item)
     assert scripted.code.count("drawn") == 1

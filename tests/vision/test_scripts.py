@@ -142,6 +142,13 @@ def test_samples_are_displaced_by_noise_as_their_own_functions_smooth_it() -> No
     assert torch.equal(found[..., 0], F2.gaussian_blur(noise, [9, 9], [1.0, 1.0])[0] * 2.0 / 18)
 
 
+@pytest.mark.parametrize("size", [[], [3, 4, 5]])
+def test_the_middle_has_two_sides(size: list[int]) -> None:
+    for crop in (F.center_crop, F2.center_crop, F2.center_crop_image):
+        with pytest.raises(ValueError, match="two dimensions"):
+            crop(IMAGE, size)
+
+
 def test_a_dtype_is_a_number_in_scripts_and_files() -> None:
     scripted = torch.jit.script(T.ConvertImageDtype(torch.float32))
     assert torch.equal(scripted(IMAGE), FLOATS)

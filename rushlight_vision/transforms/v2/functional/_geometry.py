@@ -356,7 +356,8 @@ def _central(canvas_size: list[int], output_size: list[int]) -> tuple[int, int, 
     if isinstance(output_size, (int, float)):
         height = width = int(output_size)
     else:
-        height, width = int(output_size[0]), int(output_size[-1])
+        sides = v1.sides_of(output_size)
+        height, width = int(sides[0]), int(sides[1])
     top = nearest((canvas_size[0] - height) / 2.0)
     left = nearest((canvas_size[1] - width) / 2.0)
     return top, left, height, width
