@@ -174,8 +174,9 @@ def _std(self: Any, dim: Any = None, *, correction: Any = None, keepdim: bool = 
 def _split(self: Any, split_size: int, dim: int = 0) -> Any:
     if split_size == 0:
         return [self]
+    aten: Any = torch.ops.aten
     symbolic = any_symbolic((split_size,))  # a number may be one of a size that the framework has read
-    size = torch.ops.aten.sym_size.int(self, dim) if symbolic else self.shape[dim]
+    size = aten.sym_size.int(self, dim) if symbolic else self.shape[dim]
     whole = max(-(-plain(size) // plain(split_size)) - 1, 0)
     return torch.split(self, [split_size] * whole + [size - split_size * whole], dim)
 

@@ -299,15 +299,14 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places, Regions):
         given = self.numbers.values.get(name, int(value) if kind == "u" else value)
         expr = self.numbers.fresh(kind, given, node)
         node.meta["numbers"] = name
-        if not self.symbolic:
-            self.items[id(t)] = t._version, type(value)(given)
-            return type(value)(given)
-        if isinstance(value, bool):
-            self.numbers.natural[name] = self.numbers.known.ranges[name] = 0, 1
-            made: Any = SymBool(bool(given), self.numbers, Relation("==", expr, number(1)), node)
-        else:
-            made = (SymInt if kind == "u" else SymFloat).of(given, self.numbers, expr, node)
-        node.meta["val"] = made
+        made: Any = type(value)(given)
+        if self.symbolic:
+            if isinstance(value, bool):
+                self.numbers.natural[name] = self.numbers.known.ranges[name] = 0, 1
+                made = SymBool(made, self.numbers, Relation("==", expr, number(1)), node)
+            else:
+                made = (SymInt if kind == "u" else SymFloat).of(given, self.numbers, expr, node)
+            node.meta["val"] = made
         if not self.frames:
             self.items[id(t)] = t._version, made
         return made

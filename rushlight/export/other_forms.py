@@ -104,11 +104,11 @@ def _assert_tensor_metadata(a: Any, **facts: Any) -> None:
         listener._assert_metadata(a)
 
 
-def _sym_size(a: Any, dim: int) -> Any:
+def _sym_size(self: Any, dim: int) -> Any:
     """A size; symbolic in a program that is recorded again, where it is the program that asks."""
     listener = _listener()
     told = listener is not None and listener.symbolic
-    return (listener.sizes(a) if told else a.shape)[dim]
+    return (listener.sizes(self) if told else self.shape)[dim]
 
 
 def _listener() -> Any:
@@ -129,7 +129,7 @@ def special(schema: Any) -> Callable[..., Any] | None:
         "detach_": lambda self: self,
         "detach": lambda self: self.detach(),
         "alias": lambda self: self.view_as(self),
-        "sym_size": lambda self, dim: _sym_size(self, dim),
+        "sym_size": _sym_size,
         "item": lambda self: self.item(),
         "_assert_tensor_metadata": _assert_tensor_metadata,
         "contiguous": lambda self, memory_format: self.contiguous(

@@ -179,6 +179,19 @@ def test_sizes_that_programs_ask_for_are_no_constants(program: Any) -> None:
         torch.testing.assert_close(told.module()(other), made(other))
 
 
+def test_branches_ask_for_a_number_twice() -> None:
+    def program(p: Any, n: Any, x: Any) -> Any:
+        return torch.cond(
+            p, lambda n, x: x + n.item() + n.item(), lambda n, x: x - n.item(), (n, x)
+        ), n.item()
+
+    ep = export(
+        module(program), (torch.tensor(True), torch.tensor(3), ones(4)), dynamic_shapes=(None, None, (D,))
+    )
+    found, number = ep.module()(torch.tensor(True), torch.tensor(2), ones(6))
+    assert (found.tolist(), number) == ([5.0] * 6, 2)
+
+
 def test_all_operands_of_a_stack_are_alike() -> None:
     stack, named = module(lambda x, y, z: torch.stack([x, y, z])), {0: Dim("a")}
     with pytest.raises(UserError, match=r"L\['y'\].size\(\)\[0\] and a = .* must always be equal"):

@@ -9,6 +9,7 @@ this call; an op without one has a result of which only further records tell.
 from __future__ import annotations
 
 import math
+import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import reduce
@@ -19,14 +20,14 @@ from rushlight._engine.ops.table import ROWS
 from rushlight.export import overloads
 from rushlight.export.numbers.expressions import Expr, Relation, applied, number
 from rushlight.export.numbers.symbolic import SYMBOLIC, expression
+from rushlight.export.recording.places import PACKAGE
 
 Shape = tuple[Expr, ...]
 
 
-_PACKAGE = torch.__file__.rpartition("__init__")[0]
 # Where what calls ops for the program is: the dispatcher and recording, and what runs graphs node by node.
 _BETWEEN = tuple(
-    f"{_PACKAGE}{part}"
+    PACKAGE + os.path.join(*part.split("/"))
     for part in (
         "_engine",
         "_torch_dispatch/methods",
@@ -35,7 +36,7 @@ _BETWEEN = tuple(
         "export/recording",
     )
 )
-_RUNS = f"{_PACKAGE}fx/interpreter"
+_RUNS = PACKAGE + os.path.join("fx", "interpreter")
 
 
 def _by_the_program() -> bool:
@@ -44,7 +45,7 @@ def _by_the_program() -> bool:
     while frame is not None and frame.f_code.co_filename.startswith((*_BETWEEN, "<rushlight")):
         frame = frame.f_back
     file = frame.f_code.co_filename if frame is not None else ""
-    return not file.startswith(_PACKAGE) or file.startswith(_RUNS)
+    return not file.startswith(PACKAGE) or file.startswith(_RUNS)
 
 
 class _UnknownSize(Exception):
