@@ -8,8 +8,9 @@ import pytest
 
 import rushlight as torch
 import rushlight.distributed.checkpoint as dcp
+from rushlight.distributed.checkpoint import default_planner
 from rushlight.distributed.checkpoint.api import _wrap_exception
-from rushlight.distributed.checkpoint.metadata import Metadata, MetadataIndex
+from rushlight.distributed.checkpoint.metadata import ChunkStorageMetadata, Metadata, MetadataIndex
 from rushlight.distributed.communication.work import Future
 
 
@@ -178,6 +179,24 @@ def test_refusals_and_partial_loads(tmp_path):
             storage_writer=dcp.FileSystemWriter(tmp_path, overwrite=False),
             planner=dcp.DefaultSavePlanner(),
         )
+
+
+def test_chunks_that_overlap_are_found_without_comparing_each_with_each(monkeypatch):
+    compared = []
+    meet = default_planner._meet
+    monkeypatch.setattr(default_planner, "_meet", lambda a, b: compared.append(1) or meet(a, b))
+
+    def overlapping(*boxes):
+        return default_planner._overlapping(
+            [ChunkStorageMetadata(torch.Size(offsets), torch.Size(sizes)) for offsets, sizes in boxes]
+        )
+
+    columns = [((0, 4 * n), (3, 4)) for n in range(300)]
+    assert overlapping(*columns) == overlapping(*columns[::-1]) == overlapping() == []
+    assert len(compared) < 1000
+    assert overlapping(*columns, ((1, 6), (1, 1))) == [300]
+    assert overlapping(((0, 0), (2, 2)), ((0, 2), (2, 2)), ((2, 0), (2, 4))) == []
+    assert overlapping(((0, 0), (2, 2)), ((1, 1), (2, 2))) == [1]
 
 
 class Memory(dcp.StorageWriter, dcp.StorageReader):

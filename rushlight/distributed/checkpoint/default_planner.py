@@ -12,6 +12,7 @@ from rushlight.distributed.checkpoint._nested_dict import flatten_state_dict
 from rushlight.distributed.checkpoint._traverse import set_element
 from rushlight.distributed.checkpoint.metadata import (
     BytesStorageMetadata,
+    ChunkStorageMetadata,
     Metadata,
     MetadataIndex,
     TensorStorageMetadata,
@@ -282,10 +283,23 @@ def _problems(metadata: Metadata) -> list[str]:
             ends = [a + n for a, n in zip(chunk.offsets, chunk.sizes, strict=True)]
             if any(end > size for end, size in zip(ends, entry.size, strict=True)):
                 found.append(f"{name}: chunk {number} lies outside of {tuple(entry.size)}")
-            if any(_meet(chunk, other) for other in entry.chunks[:number]):
-                found.append(f"{name}: chunk {number} overlaps another one")
+        found += [f"{name}: chunk {number} overlaps another one" for number in _overlapping(entry.chunks)]
         if sum(chunk.sizes.numel() for chunk in entry.chunks) != entry.size.numel():
             found.append(f"{name}: the chunks do not fill {tuple(entry.size)}")
+    return found
+
+
+def _overlapping(chunks: list[ChunkStorageMetadata]) -> list[int]:
+    """The numbers of chunks that overlap one that begins before them, or where they do."""
+    dims = range(len(chunks[0].offsets)) if chunks else ()
+    dim = max(dims, key=lambda dim: len({chunk.offsets[dim] for chunk in chunks}), default=0)
+    found, before = [], list[ChunkStorageMetadata]()
+    for number, chunk in sorted(enumerate(chunks), key=lambda pair: pair[1].offsets[dim]):
+        begin = chunk.offsets[dim]
+        before = [other for other in before if other.offsets[dim] + other.sizes[dim] > begin]
+        if any(_meet(chunk, other) for other in before):
+            found.append(number)
+        before.append(chunk)
     return found
 
 

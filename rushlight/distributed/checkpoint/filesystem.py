@@ -41,6 +41,7 @@ from rushlight.distributed.checkpoint.planner import (
     WriteItemType,
 )
 from rushlight.distributed.checkpoint.storage import StorageReader, StorageWriter, WriteResult
+from rushlight.distributed.checkpoint.utils import _create_file_view
 from rushlight.distributed.communication.work import Future
 
 __all__ = ["FileSystem", "FileSystemBase", "FileSystemReader", "FileSystemWriter"]
@@ -437,12 +438,11 @@ class FileSystemReader(StorageReader):
 
     def _read(self, file: Any, item: Any, planner: LoadPlanner) -> None:
         info = self.storage_data[item.storage_index]
-        file.seek(info.offset)
-        data = io.BytesIO(file.read(info.length))
+        part = _create_file_view(file, info.offset, info.length)
         if item.type == LoadItemType.BYTE_IO:
-            planner.load_bytes(item, data)
+            planner.load_bytes(item, io.BytesIO(part.read()))
             return
-        self._fill(item, torch.load(data, map_location="cpu", weights_only=True), planner)
+        self._fill(item, torch.load(part, map_location="cpu", weights_only=True), planner)
 
     def _read_own(self, name: str, items: list[Any], planner: LoadPlanner) -> None:
         """Read the items of a file of Rushlight's form."""
