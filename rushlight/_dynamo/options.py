@@ -50,10 +50,17 @@ def list_options() -> list[str]:
     return list(known())
 
 
+# Those of our own settings, by name: the defaults.
+_OURS = {
+    **{name: value for name, value in vars(settings).items() if isinstance(value, bool)},
+    **{f"triton.{name}": value for name, value in vars(settings.triton).items() if isinstance(value, bool)},
+}
+
+
 @cache
 def known() -> tuple[str, ...]:
     """The names of PyTorch's options, those of a part with a dot ("triton.cudagraphs")."""
-    found = {name for name, value in vars(settings).items() if isinstance(value, bool)}
+    found = set(_OURS)
     found |= {name for name in placeholders.names(_CONFIG) if name[0].islower()}
     for part in placeholders.modules(_CONFIG):
         found |= {f"{part}.{name}" for name in placeholders.names(f"{_CONFIG}.{part}")}
@@ -76,8 +83,8 @@ def check(options: dict[str, Any]) -> None:
 
 def _default(name: str) -> Any:
     """An option's default; None where it is not known."""
-    if name in vars(settings):
-        return vars(settings)[name]
+    if name in _OURS:
+        return _OURS[name]
     part, _, last = name.rpartition(".")
     mark = placeholders.names(f"{_CONFIG}.{part}".rstrip("."))[last]
     return placeholders.find(f"{_CONFIG}.{name}") if mark.startswith("=") else None

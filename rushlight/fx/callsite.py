@@ -117,6 +117,8 @@ def as_written(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         operands = [p.name for p in row.params if p.is_tensor]
         return tuple(given[k] for k in operands), {}, names.name_of(function)
     home, name = _looked_up(function, call, frame)
+    if "." not in home and not hasattr(torch, name):  # a method of a tensor that the graph holds
+        return args, kwargs, name if hasattr(torch.Tensor, name) else name.lstrip("_")
     if home == _FUNCTIONAL or name != names.name_of(function):
         function = Published(function, home, name)
     several = next((i for i, p in enumerate(row.params) if p.varargs), None)

@@ -103,7 +103,7 @@ class Proxy:
         name = orig_method.__name__
         if name.endswith("_") and hasattr(Tensor, name) and not name.startswith("__"):
             return tracer.create_proxy("call_method", name, (*args, *kwargs.values()), {})
-        if orig_method is METHODS.get(name):
+        if orig_method is METHODS.get(name) or name in ("__getitem__", "__setitem__"):
             return tracer.create_proxy("call_method", name, args, kwargs)
         args, kwargs, shown = callsite.as_written(orig_method, args, kwargs)
         kind = "call_method" if isinstance(shown, str) else "call_function"

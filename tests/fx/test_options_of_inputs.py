@@ -45,3 +45,33 @@ def test_other_classes_take_a_conversion_over() -> None:
     t = torch.ones(1)
     assert t.to(Where()) == ("to", 2, [])
     assert t.to(dtype=Where()) == ("to", 1, ["dtype"])
+
+
+def _written(x: torch.Tensor) -> torch.Tensor:
+    t = torch.zeros(4)
+    t[1:3] = x
+    return t
+
+
+def _filled(x: torch.Tensor) -> torch.Tensor:
+    t = torch.zeros(2)
+    t.copy_(x)
+    return t
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (_written, "__setitem__(slice(1, 3, None), x)"),
+        (_filled, ".copy_(x)"),
+        (lambda x: torch.arange(4.0)[x.long()], ".__getitem__(long)"),
+        (lambda x: torch.arange(2).type_as(x), ".type_as(x)"),
+        (lambda x: torch.arange(2).view_as(x), ".view_as(x)"),
+        (lambda x: torch.arange(4).view(x.size(0), -1), ".view((size, -1))"),
+        (lambda x: torch.arange(4).repeat(x.size(0)), ".repeat(size)"),
+    ],
+)
+def test_methods_of_tensors_that_a_graph_holds(function: Any, text: str) -> None:
+    traced = torch.fx.symbolic_trace(function)
+    assert text in traced.code
+    assert torch.equal(traced(torch.tensor([1.0, 3.0])), function(torch.tensor([1.0, 3.0])))

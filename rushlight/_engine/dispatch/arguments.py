@@ -19,6 +19,14 @@ from rushlight._engine.ops.table import Row
 from rushlight._engine.tensors.tensor import Tensor
 
 
+def given_dtype(op: str, value: Any) -> dt.dtype | None:
+    """A dtype, or None, as it is handed to `op`; Python's number types mean dtypes as well."""
+    found = dt.of_python(value)
+    if not (found is None or isinstance(found, dt.dtype)):
+        raise wrong_type(op, "dtype", "torch.dtype", value)
+    return found
+
+
 def bind(
     row: Row, args: tuple[Any, ...], kwargs: dict[str, Any], params: tuple[Param, ...] | None = None
 ) -> dict[str, Any]:

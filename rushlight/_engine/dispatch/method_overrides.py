@@ -12,16 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import lru_cache, wraps
 from importlib.resources import files
-from types import NoneType
 from typing import Any, TypeVar
 
-from rushlight._engine.core.device import device
-from rushlight._engine.core.dtype import dtype
 from rushlight._engine.dispatch import interpreters
 from rushlight._engine.dispatch.overrides import ask, disabled, foreign
 from rushlight._engine.dispatch.replaced_methods import ReplacedMethods
 from rushlight._engine.ops.table import NAMES
-from rushlight._engine.tensors.geometry import MemoryFormat
 from rushlight._engine.tensors.operators import OPERATORS
 from rushlight._engine.tensors.tensor import Tensor, lookup
 
@@ -117,14 +113,11 @@ def taken_over_by(operand: Any, plain: Callable[..., _T], *args: Any, **kwargs: 
 def taken_over_by_one(
     operands: Iterable[Any], plain: Callable[..., _T], *args: Any, **kwargs: Any
 ) -> tuple[()] | tuple[_T]:
-    """The same of the first operand whose class does; options of usual classes are not asked."""
+    """The same of the first operand whose class does."""
     for operand in operands:
-        if operand.__class__ not in _OPTIONS and (taken := taken_over_by(operand, plain, *args, **kwargs)):
+        if taken := taken_over_by(operand, plain, *args, **kwargs):
             return taken
     return ()
-
-
-_OPTIONS = {str, int, bool, NoneType, dtype, device, MemoryFormat}
 
 
 def listener(name: str) -> Listener:

@@ -28,6 +28,7 @@ from rushlight._engine.core.promotion import of_number
 from rushlight._engine.core.recording import TAPE, constant, escape, off_host, settle
 from rushlight._engine.core.services import service
 from rushlight._engine.dispatch import node_names
+from rushlight._engine.dispatch.arguments import given_dtype
 from rushlight._engine.dispatch.interpreters import (
     BELOW,
     CLASSES,
@@ -67,8 +68,6 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     """Write `other`, broadcast and converted, into this tensor; it may be a number."""
     if other.__class__ in NUMBERS:
         other = wrap(np.asarray(other, of_number(other).np))
-    if not isinstance(other, Tensor):
-        raise wrong_type("copy_", "other", "Tensor", other, 1)
     if other.__class__ not in PLAIN and (taken := _copied_by_class(self, other, non_blocking)):
         return taken[0]
     if MODES and (wrapped((self, other)) or listening()):
@@ -100,10 +99,14 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     return self
 
 
-def _copied_by_class(self: Tensor, other: Tensor, non_blocking: bool) -> tuple[()] | tuple[Tensor]:
-    """(result,) where the class of what is copied hears of it, above autograd or below; else ()."""
+def _copied_by_class(self: Tensor, other: Any, non_blocking: bool) -> tuple[()] | tuple[Tensor]:
+    """(result,) where the class of what is copied hears of it, above autograd or below; else (), and
+    TypeError for what is no tensor.
+    """
     given: dict[str, Any] = {"non_blocking": True} if non_blocking else {}
     taken = taken_over_by(other, copy_, self, other, **given)
+    if not taken and not isinstance(other, Tensor):
+        raise wrong_type("copy_", "other", "Tensor", other, 1)
     if not taken and other.__class__ in BELOW and CLASSES.below:
         tell = service("method told to a class with a __torch_dispatch__")
         return (tell("copy_", copy_, self, other, non_blocking),)
@@ -158,7 +161,7 @@ def _fill(self: Tensor, value: Any, node: str) -> Tensor:
         fill(self._array, 0 if value.__class__ is int and not value else number(value, self._kind.dtype))
         storage(self).version += 1
         return self
-    if isinstance(value, Tensor) and (taken := taken_over_by(value, fill_, self, value)):
+    if value.__class__ not in NUMBERS and (taken := taken_over_by(value, fill_, self, value)):
         return taken[0]
     if MODES and (wrapped((self, value)) or listening()):
         return interpret(ROWS["fill"], fill_, (self, value), {})
@@ -296,10 +299,15 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if args[0] is self._kind.dtype:
             return _unchanged(self, False) if TAPE else self
         return ROWS["_to_dtype"](self, args[0], None)  # type: ignore[no-any-return]
-    if taken := taken_over_by_one((*args[:1], *kwargs.values()), to, self, *args, **kwargs):
+    if args and isinstance(args[0], Tensor) and (taken := taken_over_by(args[0], to, self, *args, **kwargs)):
         return taken[0]
     non_blocking = kwargs.get("non_blocking", args[2] if len(args) > 2 and args[2] is True else False)
-    where, dtype, copy, order = _to_arguments(args, kwargs)
+    try:
+        where, dtype, copy, order = _to_arguments(args, {**kwargs})
+    except TypeError:
+        if taken := taken_over_by_one((*args[:1], *kwargs.values()), to, self, *args, **kwargs):
+            return taken[0]
+        raise
     where = self._kind.device if where is None else where
     dtype = self._kind.dtype if dtype is None else dtype
     target = self._kind if (dtype is self._kind.dtype and where == self._kind.device) else kind(dtype, where)
@@ -317,14 +325,6 @@ def _unchanged(t: Tensor, whole: bool) -> Tensor:
     """A tensor converted to what it is, of which a recorder may want to know."""
     hears: Callable[[Tensor, bool], Tensor] | None = getattr(TAPE[-1], "converted", None)
     return t if hears is None else hears(t, whole)
-
-
-def given_dtype(op: str, value: Any) -> dt.dtype | None:
-    """A dtype, or None, as it is handed to `op`; Python's number types mean dtypes as well."""
-    found = dt.of_python(value)
-    if not (found is None or isinstance(found, dt.dtype)):
-        raise wrong_type(op, "dtype", "torch.dtype", value)
-    return found
 
 
 def _to_arguments(args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
@@ -350,7 +350,7 @@ def _to_arguments(args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, An
         rest.pop(0)
     if rest and rest[0] is None:
         rest.pop(0)
-    elif rest and (isinstance(rest[0], dt.dtype) or rest[0] in (float, int, bool, complex)):
+    elif rest and (isinstance(rest[0], dt.dtype) or (type(rest[0]) is type and rest[0] in dt.OF_PYTHON)):
         dtype = dt.of_python(rest.pop(0))
     if rest:
         if not isinstance(rest[0], bool):

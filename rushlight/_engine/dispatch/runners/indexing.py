@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import weakref
-from types import FunctionType
+from types import EllipsisType, FunctionType, NoneType
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,7 @@ from rushlight._engine.tensors.tensor import WRAPPED, Tensor, alias, storage, wr
 Basic = tuple[Any, ...]
 Indices = tuple["Tensor | None", ...]
 _NUMBERS = (int, float, complex, bool, np.integer)
+_USUAL = {int, float, complex, bool, slice, tuple, list, EllipsisType, NoneType, np.ndarray, Tensor}
 _new, _reference, _seen = object.__new__, weakref.ref, advanced_indexing.view
 
 
@@ -73,6 +74,8 @@ def getitem(self: Tensor, index: Any) -> Any:
         indices = _plain_indices(index)
         if indices is not None:
             return _read(self, indices)
+        if index.__class__ not in _USUAL and _asks(index):
+            return _watched(_getitem, operator.getitem, self, index)
     return _getitem(self, index)
 
 
@@ -147,10 +150,7 @@ def _watched(run: Any, public: Any, *args: Any) -> Any:
         for a in args
         if a.__class__ not in PLAIN and isinstance(a, Tensor) and a.__class__.__torch_function__ is not None
     ]
-    foreign = foreign or (
-        CLASSES.asked
-        and [a for a in args[1:2] if not isinstance(a, Tensor) and hasattr(a.__class__, "__torch_function__")]
-    )
+    foreign = foreign or (CLASSES.asked and [a for a in args[1:] if _asks(a)])
     if not foreign:
         if MODES and STACK.modes and hasattr(STACK.modes[-1], "indexing"):
             return STACK.modes[-1].indexing(run, *args)
@@ -163,6 +163,11 @@ def _watched(run: Any, public: Any, *args: Any) -> Any:
             return STACK.modes[-1].indexing(run, *args)
         return overrides.as_class(overrides.disabled(run, (), args), cls)
     return hook(getattr(Tensor, f"__{public.__name__}__"), tuple(type(f) for f in foreign), args, {})
+
+
+def _asks(value: Any) -> bool:
+    """Whether it is no tensor, but its class takes functions over (an fx.Proxy does)."""
+    return not isinstance(value, Tensor) and hasattr(value.__class__, "__torch_function__")
 
 
 def _interpreted() -> bool:
@@ -307,7 +312,8 @@ def _read(self: Tensor, indices: Indices) -> Tensor:
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """x[index] = value: a number, or a tensor that broadcasts to what the index reads."""
-    if MODES or self.__class__ not in PLAIN:
+    usual = index.__class__ in _USUAL and value.__class__ in _USUAL
+    if MODES or self.__class__ not in PLAIN or (not usual and (_asks(index) or _asks(value))):
         _watched(_setitem, operator.setitem, self, index, value)
         return
     if isinstance(value, Tensor):
