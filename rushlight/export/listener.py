@@ -440,7 +440,7 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places, Regions):
         """Numbers of tensors that become sizes are no negative ones."""
         for value in args:
             for n in value if isinstance(value, (list, tuple)) else ():
-                if isinstance(n, SymInt) and not n.expr.free() <= self.numbers.backed:
+                if type(n) is SymInt and not n.expr.free() <= self.numbers.backed:
                     relation = Relation(">=", n.expr, number(0))
                     if self.numbers.known.holds(relation) is None:
                         self.numbers.check(relation, True, None)

@@ -192,6 +192,13 @@ def test_branches_ask_for_a_number_twice() -> None:
     assert (found.tolist(), number) == ([5.0] * 6, 2)
 
 
+def test_sizes_of_nested_tensors_are_of_no_record() -> None:
+    nested = torch.nested.nested_tensor([ones(2, 3), ones(4, 3)], layout=torch.jagged)
+    assert isinstance(nested.shape[1], torch.SymInt)
+    ep = export(module(lambda x: (x.sum(), torch.zeros(2) + x.shape[1])), (nested,))
+    assert [n.name for n in ep.graph.nodes] == ["x", "sum_1", "zeros", "add", "output"]
+
+
 def test_all_operands_of_a_stack_are_alike() -> None:
     stack, named = module(lambda x, y, z: torch.stack([x, y, z])), {0: Dim("a")}
     with pytest.raises(UserError, match=r"L\['y'\].size\(\)\[0\] and a = .* must always be equal"):

@@ -196,7 +196,7 @@ def _is_asserted(frame: Any) -> bool:
 
 def expression(value: Any) -> Expr:
     """A number's expression."""
-    return value.expr if isinstance(value, (SymInt, SymFloat)) else number(value)
+    return value.expr if isinstance(value, _Number) else number(value)
 
 
 def _plain(value: Any) -> Any:
@@ -209,7 +209,7 @@ def _plain(value: Any) -> Any:
 
 
 def _of(*values: Any) -> Numbers:
-    found: Numbers = next(v.numbers for v in values if isinstance(v, (SymInt, SymFloat, SymBool)))
+    found: Numbers = next(v.numbers for v in values if isinstance(v, SYMBOLIC))
     return found
 
 
@@ -589,10 +589,11 @@ class SymNode:
     __repr__ = __str__
 
 
-SYMBOLIC = (SymInt, SymFloat, SymBool)
-for _class in SYMBOLIC:
+# What is of a record: unlike SymInt, without the sizes of nested tensors.
+SYMBOLIC = (_Number, SymBool)
+for _class in (SymInt, SymFloat, SymBool):
     _class.__module__ = package()
-SIZES = (Sym, SymInt, SymFloat)
+SIZES = (Sym, _Number)
 
 
 @contextmanager
