@@ -92,6 +92,19 @@ def test_parts_of_a_larger_world_are_not_left(tmp_path):
     assert (parts / "user.txt").exists()
 
 
+def test_ranks_that_write_by_themselves_keep_their_files_apart(tmp_path):
+    for rank, name in enumerate(STATE):
+        writer = dcp.HuggingFaceStorageWriter(str(tmp_path), save_distributed=True)
+        writer.set_up_storage_writer(True, rank=rank, use_collectives=False)
+        planner = dcp.DefaultSavePlanner()
+        planner.set_up_planner({name: STATE[name]}, is_coordinator=True)
+        (plan,) = writer.prepare_global_plan([planner.create_local_plan()])
+        metadata = dcp.Metadata({})
+        writer.finish(metadata, [writer.write_data(plan, planner).value()])
+    assert [path.name[:11] for path in sorted(tmp_path.iterdir())] == ["shard-00001", "shard-00002"]
+    check(tmp_path)
+
+
 def test_several_ranks_do_not_write_one_file(tmp_path):
     plans = []
     for name in STATE:

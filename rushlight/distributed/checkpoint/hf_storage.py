@@ -92,7 +92,8 @@ class HuggingFaceStorageWriter(FileSystemWriter):
                         "several ranks have tensors of one file: save_distributed=True is needed"
                     )
         told: list[dict[str, Any]] = [{} for _ in plans]
-        for rank, one in enumerate(told, start=1):
+        own = 0 if self.use_collectives else self.rank or 0  # where each rank has its own plan alone
+        for rank, one in enumerate(told, start=1 + own):
             if self.fqn_to_index_mapping is not None:
                 one["fqn_to_index_mapping"] = self.fqn_to_index_mapping
             if self.save_distributed:
@@ -138,7 +139,8 @@ class HuggingFaceStorageWriter(FileSystemWriter):
         """Write the index, which says what file has which tensor; ranks' parts of tensors have none."""
         written = [one for rank in results for one in rank]
         if self.save_distributed:
-            self._remove_parts_but({one.storage_data.relative_path for one in written})
+            if self.use_collectives:  # else other ranks' files may be this save's
+                self._remove_parts_but({one.storage_data.relative_path for one in written})
             if self.consolidated_output_path is not None:
                 numbers = self.fqn_to_index_mapping or dict.fromkeys(metadata.state_dict_metadata, 1)
                 consolidate_safetensors_files(str(self.path), self.consolidated_output_path, numbers)
