@@ -67,7 +67,10 @@ class CompiledByBackend:
         trace = known.trace(kind_of(args, kwargs), config.recompile_limit)
         if trace is None:
             if self.fullgraph or config.fail_on_recompile_limit_hit:
-                raise FailOnRecompileLimitHit("Hard failure due to fail_on_recompile_limit_hit")
+                why = (
+                    "fail_on_recompile_limit_hit" if config.fail_on_recompile_limit_hit else "fullgraph=True"
+                )
+                raise FailOnRecompileLimitHit(f"Hard failure due to {why}")
             return self.function(*args, **kwargs)
         new = not trace.nodes
         trace.ends = [] if self.fullgraph or new else None

@@ -166,8 +166,12 @@ def test_limit_of_recompilations() -> None:
             assert compiled(torch.ones(2), "a" * i).equal(torch.ones(2) + i)
         assert len(asked.graphs) == 2
         with torch._dynamo.config.patch(fail_on_recompile_limit_hit=True):
-            with pytest.raises(FailOnRecompileLimitHit):
+            with pytest.raises(FailOnRecompileLimitHit, match="due to fail_on_recompile_limit_hit"):
                 compiled(torch.ones(2), "another")
+        whole = torch.compile(lambda x, name: x + len(name), backend=asked, fullgraph=True)
+        with pytest.raises(FailOnRecompileLimitHit, match="due to fullgraph=True"):
+            for i in range(3):
+                whole(torch.ones(2), "a" * i)
 
 
 def test_graphs_of_aten_ops() -> None:

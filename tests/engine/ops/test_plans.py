@@ -57,6 +57,16 @@ def test_a_tracked_convolution_with_a_bias_goes_by_a_plan(monkeypatch):
     assert torch.equal(found, wanted) and grad.shape == w.shape
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_a_bias_of_few_elements_is_added_with_the_same_bits(dtype):
+    x, w, b = (
+        torch.randn(40, 3, 9, 9, dtype=dtype),
+        torch.randn(8, 3, 3, 3, dtype=dtype),
+        torch.randn(8, dtype=dtype),
+    )
+    assert torch.equal(F.conv2d(x, w, b), torch.cat([F.conv2d(part, w, b) for part in x.split(1)]))
+
+
 def test_a_convolution_with_a_bias_is_its_rows_on_other_devices():
     x, w, b = (torch.ones(shape, device="meta") for shape in ((2, 3, 5, 5), (4, 3, 3, 3), (4,)))
     with profile() as seen:
