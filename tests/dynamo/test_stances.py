@@ -222,6 +222,10 @@ def test_options() -> None:
         torch.compile(double, options={"bogus": 1})
     with pytest.raises(RuntimeError, match="Unexpected type of attr max_autotune, got str should be bool"):
         torch.compile(double, options={"max_autotune": "x"})
+    with pytest.raises(
+        RuntimeError, match="Unexpected type of attr triton.cudagraphs, got int should be bool"
+    ):
+        torch.compile(double, options={"triton.cudagraphs": 1})
 
 
 @pytest.mark.parametrize("backend", ["eager", lambda module, inputs: module])
