@@ -380,7 +380,9 @@ class FakeDriver:
         if works is not None:  # the stream joins the capture
             if not any(w is works for w in self.captures.values()):
                 return CAPTURED_EVENT
-            self.captures[stream or 0] = works
+            if not stream:
+                return 906
+            self.captures[stream] = works
         return 0
 
     def _cuEventCreate(self, place: Any, flags: int) -> int:

@@ -80,6 +80,13 @@ def test_a_stream_that_waits_is_captured_and_must_be_waited_for() -> None:
         assert not torch.cuda.is_current_stream_capturing()
 
 
+def test_the_default_stream_is_never_captured() -> None:
+    with pytest.raises(torch.AcceleratorError, match="legacy stream depend on a capturing"):
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            torch.cuda.default_stream().wait_stream(torch.cuda.current_stream())
+    assert not torch.cuda.is_current_stream_capturing()
+
+
 @pytest.mark.parametrize(
     ("what", "words"),
     [

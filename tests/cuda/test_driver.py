@@ -417,40 +417,6 @@ def test_what_cannot_be_captured() -> None:
     assert (x + 1).sum().item() == 6
 
 
-def test_page_locked_memory(fake: FakeDriver) -> None:
-    torch.cuda.init()
-    torch.accelerator.memory.empty_host_cache()
-    before = fake.kinds()["host memory"]
-    x = torch.randn(5, 3).t().pin_memory()
-    assert x.is_pinned() and fake.kinds()["host memory"] == before + 1
-    there = x.cuda(non_blocking=True)
-    back = there.to("cpu", non_blocking=True)
-    torch.cuda.synchronize()
-    assert torch.equal(back, x) and back.is_pinned() and there.stride() == x.stride()
-    del x, back
-    torch.ones(2).pin_memory().cuda(non_blocking=True)
-    torch.cuda.synchronize()
-    torch.ones(2).pin_memory().cuda(non_blocking=True)
-    assert fake.kinds()["host memory"] <= before + 3  # two blocks, and what a copy may still read
-
-
-def test_page_locked_memory_is_kept_for_later(fake: FakeDriver) -> None:
-    torch.cuda.init()
-    x = torch.randn(300).pin_memory()
-    place = x.data_ptr()
-    x.cuda(non_blocking=True)
-    y = torch.ones(300).pin_memory()
-    assert y.data_ptr() != place
-    del x
-    torch.cuda.synchronize()
-    torch.ones(1).cuda().copy_(torch.ones(1).pin_memory(), non_blocking=True)  # looks at copies that are done
-    assert torch.ones(280).pin_memory().data_ptr() == place
-    torch.cuda.synchronize()
-    known = fake.kinds()["host memory"]
-    torch.accelerator.memory.empty_host_cache()
-    assert fake.kinds()["host memory"] < known
-
-
 def test_random_numbers_are_drawn_by_kernels(fake: FakeDriver) -> None:
     torch.cuda.manual_seed(0)
     # PyTorch's published numbers on CUDA for this seed.

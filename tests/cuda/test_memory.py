@@ -14,6 +14,7 @@ import pytest
 import rushlight as torch
 from rushlight._engine.core.accelerator import platform
 from rushlight._engine.devices.cuda.allocator import Allocator
+from tests.cuda.conftest import use
 
 MIB = 1 << 20
 
@@ -267,17 +268,17 @@ def test_a_late_lack_of_memory_kills_no_context() -> None:
 
 
 def test_options_round_requests_up() -> None:
-    size = 84 << 20
+    size = 84 * MIB
     try:
         for text, wanted in (
-            ("roundup_power2_divisions:4", 96 << 20),
-            ("roundup_power2_divisions:[64:8,128:2,256:2,>:1]", 88 << 20),
+            ("roundup_power2_divisions:4", 96 * MIB),
+            ("roundup_power2_divisions:[64:8,128:2,256:2,>:1]", 88 * MIB),
             ("garbage_collection_threshold:0.5,max_split_size_mb:40", size),
             ("", size),
         ):
             torch.cuda.memory._set_allocator_settings(text)
             torch.cuda.empty_cache()
-            x = torch.empty(size, dtype=torch.uint8, device="cuda")
+            x = _bytes(size)
             assert torch.cuda.memory_allocated() == wanted
             assert torch.cuda.memory_stats()["requested_bytes.all.current"] == size
             assert torch.cuda.memory._snapshot()["allocator_settings"]["PYTORCH_CUDA_ALLOC_CONF"] == text
@@ -287,15 +288,29 @@ def test_options_round_requests_up() -> None:
 
 
 def test_large_blocks_are_not_split() -> None:
-    mib = 1 << 20
     try:
         torch.cuda.memory._set_allocator_settings("max_split_size_mb:32")
-        del (x := [torch.empty(64 * mib, dtype=torch.uint8, device="cuda")])[0]
-        y = torch.empty(24 * mib, dtype=torch.uint8, device="cuda")
-        assert torch.cuda.memory_reserved() == 88 * mib  # a small request has no part of it
-        z = torch.empty(50 * mib, dtype=torch.uint8, device="cuda")
-        assert torch.cuda.memory_reserved() == 88 * mib and torch.cuda.memory_allocated() == 88 * mib
-        del x, y, z
+        _bytes(64 * MIB)
+        y = _bytes(24 * MIB)
+        assert torch.cuda.memory_reserved() == 88 * MIB  # a small request has no part of it
+        z = _bytes(50 * MIB)
+        assert torch.cuda.memory_reserved() == 88 * MIB and torch.cuda.memory_allocated() == 88 * MIB
+        del y, z
+    finally:
+        torch.cuda.memory._set_allocator_settings("")
+
+
+def test_the_environments_options_give_way_to_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTORCH_CUDA_ALLOC_CONF", "roundup_power2_divisions:4")
+    use("simulated:2x1GB")
+    x = _bytes(84 * MIB)
+    assert torch.cuda.memory_allocated() == 96 * MIB
+    del x
+    use("simulated:2x1GB")
+    torch.cuda.memory._set_allocator_settings("roundup_power2_divisions:8")
+    try:
+        x = _bytes(84 * MIB)
+        assert torch.cuda.memory_allocated() == 88 * MIB
     finally:
         torch.cuda.memory._set_allocator_settings("")
 

@@ -282,6 +282,14 @@ def test_a_backward_pass_runs_where_the_forward_did() -> None:
         torch.testing.assert_close(x.grad.cpu(), torch.full((64, 64), 4 * math.exp(2)))
 
 
+def test_an_event_that_is_refused_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", found.append)
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        torch.cuda.Event(of="time")  # type: ignore[call-arg]
+    assert not found
+
+
 def test_there_is_no_time_between_two_devices() -> None:
     events = []
     for index in (0, 1):

@@ -22,8 +22,10 @@ class Backend(Protocol):
     where: torch_device
     # Whether kernels of its own serve rows; where not, the host computes them.
     kernels: bool
-    # The graph that work is captured into; None for none.
-    capture: Any
+
+    @property
+    def capture(self) -> Any:
+        """The graph that this thread's work is captured into; None for none."""
 
     # --- memory -----------------------------------------------------------------------------------
 

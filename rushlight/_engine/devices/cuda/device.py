@@ -237,6 +237,8 @@ class Device(ABC):
         other, before = branch
         if other.over:
             raise other.failed("CapturedEvent")
+        if stream is stream.device.default:
+            raise other.failed("StreamCaptureImplicit")
         if capture is not None and capture is not other:
             raise other.failed("StreamCaptureMerge", capture)
         other.joins(stream, before)

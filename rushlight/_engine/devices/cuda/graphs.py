@@ -326,7 +326,7 @@ class Capture:
         """CUDA's error of this name, which spoils this capture, and others."""
         for capture in (self, *others):
             capture.spoilt = True
-        return AcceleratorError(words.capturing(what) if what else words.of_capture(name))
+        return AcceleratorError(words.capturing(what) if what else words.of_cuda(name))
 
     def ended(self) -> tuple[int, int]:
         """(the executable graph, how many pieces of work it has); AcceleratorError where it was spoilt."""
@@ -344,7 +344,7 @@ class Capture:
         if self.spoilt:
             raise AcceleratorError(words.SPOILT)
         if device.simulated and not self._whole():
-            raise AcceleratorError(words.of_capture("StreamCaptureUnjoined"))
+            raise AcceleratorError(words.of_cuda("StreamCaptureUnjoined"))
         if not count and not self.live:
             warn(
                 "The CUDA Graph is empty. This usually means that the graph was attempted to be captured on "
@@ -376,6 +376,7 @@ class CUDAGraph:
         self._capture: Capture | None = None
         self._done: Capture | None = None
         self._handle, self._count = 0, 0
+        self._streams: set[Any] = set()  # where it was replayed, if it reads the host's memory
 
     def capture_begin(self, pool: Any = None, capture_error_mode: str = "global") -> None:
         """Capture the current stream's work from now on. pool: memory to share, a graph_pool_handle() or
@@ -417,7 +418,7 @@ class CUDAGraph:
         if capture.device.stream is not capture.stream:
             raise RuntimeError("Capture must end on the same stream it began on.")
         if capture.mode != "relaxed" and capture.thread != threading.get_ident():
-            raise AcceleratorError(words.of_capture("StreamCaptureWrongThread"))
+            raise AcceleratorError(words.of_cuda("StreamCaptureWrongThread"))
         self._ended(capture)
 
     def _ended(self, capture: Capture) -> None:
@@ -443,6 +444,8 @@ class CUDAGraph:
         places = [(done.draws.memory(g), done.draws.place(g, begins[g])) for g in done.draws.places]
         places += [(where, again()) for where, again in done.refreshed]
         if not device.simulated:
+            if done.kept:
+                self._streams.add(device.stream)
             device.replay(self._handle, places)
             return
 
@@ -474,6 +477,8 @@ class CUDAGraph:
             done.device.enter()
             done.device.driver("cuGraphExecDestroy", self._handle)
             self._handle = 0
+        while self._streams:  # a replay may be under way
+            done.device.hold(done.kept, self._streams.pop())
         done.forget()
 
     def pool(self) -> tuple[int, int]:

@@ -48,6 +48,7 @@ class Platform:
             os.register_at_fork(after_in_child=self._in_child)
         self._current = _Current()
         self._lock = threading.Lock()
+        options.from_environment()
 
     def _in_child(self) -> None:
         self.forked = bool(self._devices)
@@ -88,8 +89,6 @@ class Platform:
             with self._lock:
                 found = self._devices.get(index)
                 if found is None:
-                    if not self._devices:
-                        options.from_environment()
                     found = self._make(self.checked(index))
                     found.allocator.fraction = options.Current.options.per_process_memory_fraction
                     if tracing.CallbackRegistry.active:
@@ -130,17 +129,12 @@ class Platform:
         begun for it.
         """
         devices = self._devices
-        return devices.get(self.current) or next(iter(devices.values()), None) or self.device(None)
+        return self.device(next(iter(devices)) if devices and self.current not in devices else None)
 
     def empty_host_cache(self) -> None:
         """Give page-locked memory back that is kept for later; a simulated device keeps none."""
         if self.setting.real and self._devices:
-            # a simulated device needs no driver
-            from rushlight._engine.devices.cuda.driver import pinned
-
-            device: Any = self._used()
-            with device.uncaptured(True):
-                pinned.of(device.driver).empty()
+            self._used().empty_host_cache()
 
     def host_registered(self, name: str, *args: int) -> int:
         """What the driver answers to page-locking memory of the host's, or to ending that; 0 where devices

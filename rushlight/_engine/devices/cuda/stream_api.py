@@ -144,9 +144,9 @@ class Event:
         interprocess: bool = False,
         external: bool = False,
     ) -> None:
-        self.enable_timing, self._moment = enable_timing, None
+        self.enable_timing = enable_timing
 
-    _moment: Any
+    _moment: Any = None
 
     def record(self, stream: Stream | None = None) -> None:
         """Mark what is queued now in a stream, the current one if None."""

@@ -21,33 +21,35 @@ FORKED = (
 )
 
 
-# What CUDA says of captures, by the ends of its errors' names.
-_OF_CAPTURES = {
+# What CUDA says, by the ends of its errors' names.
+_OF_CUDA = {
     "StreamCaptureUnsupported": "operation not permitted when stream is capturing",
     "StreamCaptureInvalidated": "operation failed due to a previous error during capture",
     "StreamCaptureMerge": "operation would result in a merge of separate capture sequences",
     "StreamCaptureUnjoined": "capturing stream has unjoined work",
     "StreamCaptureIsolation": "dependency created on uncaptured work in another stream",
+    "StreamCaptureImplicit": "operation would make the legacy stream depend on a capturing blocking stream",
     "CapturedEvent": "operation not permitted on an event last recorded in a capturing stream",
     "StreamCaptureWrongThread": "attempt to terminate a thread-local capture sequence from another thread",
+    "InvalidResourceHandle": "invalid resource handle",
 }
 
 
-def of_capture(name: str) -> str:
-    """The text of an error about captures, by its name in CUDA without "cudaError"."""
+def of_cuda(name: str) -> str:
+    """The text of an error, by its name in CUDA without "cudaError"."""
     return (
-        f"CUDA error: {_OF_CAPTURES[name]}\nSearch for `cudaError{name}' in https://docs.nvidia.com/cuda/"
+        f"CUDA error: {_OF_CUDA[name]}\nSearch for `cudaError{name}' in https://docs.nvidia.com/cuda/"
         f"cuda-runtime-api/group__CUDART__TYPES.html for more information.\n{_ADVICE}"
     )
 
 
 # What follows where something that cannot be captured was tried in a capture.
-SPOILT = of_capture("StreamCaptureInvalidated")
+SPOILT = of_cuda("StreamCaptureInvalidated")
 
 
 def capturing(what: str) -> str:
     """The text for what is not allowed while a graph is captured."""
-    return f"{of_capture('StreamCaptureUnsupported')}It was {what}, at {place()}"
+    return f"{of_cuda('StreamCaptureUnsupported')}It was {what}, at {place()}"
 
 
 def is_programs(file: str) -> bool:
@@ -89,11 +91,7 @@ def invalid_ordinal(index: int, count: int) -> str:
 
 def other_device() -> str:
     """The text for two events of two devices, between which there is no time."""
-    return (
-        "CUDA error: invalid resource handle\nSearch for `cudaErrorInvalidResourceHandle' in "
-        "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html for more information.\n"
-        f"{_ADVICE}The events are of two devices"
-    )
+    return f"{of_cuda('InvalidResourceHandle')}The events are of two devices"
 
 
 def two_devices(one: Any, two: Any) -> RuntimeError:

@@ -196,15 +196,13 @@ def parse(text: str) -> Options:
 
 def set_settings(env: str) -> None:
     """Let allocators go by these options, in the syntax of PYTORCH_ALLOC_CONF. ValueError for others."""
+    platform: Any = accelerator.platform()  # which takes the environment's options when it begins
     use(parse(env))
-    platform: Any = accelerator.platform()
     if platform is not None and "per_process_memory_fraction" in env:
         for device in platform.devices():
             device.allocator.fraction = Current.options.per_process_memory_fraction
 
 
 def from_environment() -> None:
-    """Take the options that the environment names."""
-    text = next((os.environ[name] for name in _VARIABLES if os.environ.get(name)), "")
-    if text:
-        use(parse(text))
+    """Take the options that the environment names, the usual ones if none."""
+    use(parse(next((os.environ[name] for name in _VARIABLES if os.environ.get(name)), "")))

@@ -21,7 +21,6 @@ class PageLocked:
         self.driver = driver
         self._free: dict[int, list[int]] = {}
         self._lock = threading.RLock()  # a collector gives memory back at any time
-        driver.reliefs.append(self.empty)
 
     def take(self, size: int) -> int:
         """The address of memory for so many bytes. A device's context is current."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -135,7 +136,7 @@ class Real(Rows):
         self._solver: Any = None
         self._dnn: Any = None  # False where it is not installed
         # Host's memory that copies still read.
-        self._flying: list[tuple[Any, Array]] = []
+        self._flying: deque[tuple[Any, Any]] = deque()
 
     # --- contexts, streams ------------------------------------------------------------------------
 
@@ -143,6 +144,13 @@ class Real(Rows):
         """The context is then again that of who asks, another device perhaps."""
         with self.visited():
             super().relieve(pool)
+            if pool is None:
+                self.empty_host_cache()
+
+    def empty_host_cache(self) -> None:
+        """Give the driver all page-locked memory back that nobody uses."""
+        with self.uncaptured(True):
+            pinned.of(self.driver).empty()
 
     def enter(self) -> None:
         """Make the device's context this thread's."""
@@ -423,9 +431,23 @@ class Real(Rows):
         """
         if self.capture is not None:
             self.capture.kept.append(array)
-            return
-        self._flying = [(mark, held) for mark, held in self._flying if not mark.done()]
-        self._flying.append((self.stream.mark(), array))
+        else:
+            self.hold(array, self.stream)
+
+    def hold(self, what: Any, stream: Queue) -> None:
+        """Keep what is the host's until a stream's work so far is done; what waited for work that is done
+        goes. Other threads and a collector come in between.
+        """
+        flying = self._flying
+        while flying:
+            try:
+                first = flying.popleft()
+            except IndexError:  # another thread has taken the last one
+                break
+            if not first[0].done():
+                flying.appendleft(first)
+                break
+        flying.append((stream.mark(), what))
 
     def copy(self, target: Any, source: Any, non_blocking: bool, pinned: bool) -> None:
         self.alive()
