@@ -62,6 +62,7 @@ _TOLD = {
     710: b"device-side assert triggered",
     900: b"operation not permitted when stream is capturing",
     901: b"operation failed due to a previous error during capture",
+    906: b"operation would make the legacy stream depend on a capturing blocking stream",
     907: b"operation not permitted on an event last recorded in a capturing stream",
 }
 _PROPERTIES = {

@@ -125,6 +125,7 @@ def test_programs_may_forbid_waiting(wait: Callable[[torch.Tensor], Any]) -> Non
     wait(x)
 
 
+@pytest.mark.parametrize("devices", [("simulated",), ("driver",)], indirect=True)
 def test_a_step_waits_for_nothing() -> None:
     net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.LayerNorm(8), torch.nn.Linear(8, 3)).cuda()
     optimizer = torch.optim.AdamW(net.parameters())
@@ -141,5 +142,7 @@ def test_a_step_waits_for_nothing() -> None:
                 optimizer.step()
                 optimizer.zero_grad()
                 x + 1, x[0], torch.ones(2).cuda(non_blocking=True)
+                x[y] = 2.5
+                x.index_fill_(0, y, 1.5)
     finally:
         torch.cuda.set_sync_debug_mode("default")

@@ -358,6 +358,11 @@ class Device(ABC):
             self.copy(made, found, False, False)
         return made
 
+    def number(self, value: Any, of: Any) -> DeviceArray:
+        """A number of the host's in a dtype, which is copied there once: nobody waits for it again."""
+        found = np.asarray(value).astype(of)
+        return self.kept(("number", found.dtype, found.tobytes()), lambda: found)
+
     def kept(self, key: Any, make: Callable[[], Array]) -> DeviceArray:
         """A host's array on the device, which is copied there once for its key."""
         found = self._kept.get(key)

@@ -241,9 +241,7 @@ def _written(
             raise NotServed("a source that is smaller")
         given = source
     else:
-        value = (
-            source if source.__class__ is DeviceArray else backend.brought(np.asarray(source).astype(a.dtype))
-        )
+        value = source if source.__class__ is DeviceArray else backend.number(source, a.dtype)
         given = spread(functions.as_dtype(backend, value, a.dtype), shape)
     write_along(backend, how, made, d, index, given, shape, wrap)
     return made
@@ -284,7 +282,7 @@ def _slices(backend: Device, how: str, a: DeviceArray, dim: int, index: Any, sou
             raise NotServed("a source of another shape or dtype")
         given = source
     else:
-        number = source if source.__class__ is DeviceArray else backend.brought(np.asarray(source, a.dtype))
+        number = source if source.__class__ is DeviceArray else backend.number(source, a.dtype)
         given = spread(functions.as_dtype(backend, number, a.dtype), shape)
     steps = tuple([index.strides[0] if i == d and index.ndim else 0 for i in range(a.ndim)])
     made = launches.copied(backend, a)

@@ -187,7 +187,8 @@ def write(
 ) -> None:
     """a[indices] = values, or += with every repeated position counted."""
     if values.__class__ is not DeviceArray:
-        values = backend.brought(np.asarray(values).astype(a.dtype))
+        whole = np.asarray(values)
+        values = backend.brought(whole.astype(a.dtype)) if whole.ndim else backend.number(whole, a.dtype)
     if a.dtype != values.dtype:
         raise NotServed("values of another dtype")
     given = [
