@@ -311,6 +311,7 @@ def test_the_environments_options_give_way_to_the_programs(monkeypatch: pytest.M
     try:
         x = _bytes(84 * MIB)
         assert torch.cuda.memory_allocated() == 88 * MIB
+        del x
     finally:
         torch.cuda.memory._set_allocator_settings("")
 
