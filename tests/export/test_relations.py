@@ -170,6 +170,8 @@ def later(x: Any) -> Any:
         lambda x: x.split([1, later(x).shape[1] - 2], 1)[1],
         lambda x: torch.zeros(later(x).shape[0], x.shape[1], 8) + x,
         lambda x: torch.nn.functional.avg_pool1d(x.mT, x.shape[1] // 2),
+        lambda x: torch.nn.functional.adaptive_avg_pool1d(x.mT, later(x).shape[1] - 1) + x.mT,
+        lambda x: torch.nn.functional.layer_norm(x, (later(x).shape[1] - 1, 8)) + x,
     ],
 )
 def test_sizes_that_programs_ask_for_are_no_constants(program: Any) -> None:

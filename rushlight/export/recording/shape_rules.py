@@ -37,15 +37,15 @@ _BETWEEN = tuple(
     )
 )
 _RUNS = PACKAGE + os.path.join("fx", "interpreter")
+_LAYERS = PACKAGE + os.path.join("nn", "modules")
 
 
-def _by_the_program() -> bool:
-    """Whether the program itself has called the op that is told."""
+def _caller() -> str:
+    """The file of what has called the op that is told."""
     frame: Any = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith((*_BETWEEN, "<rushlight")):
         frame = frame.f_back
-    file = frame.f_code.co_filename if frame is not None else ""
-    return not file.startswith(PACKAGE) or file.startswith(_RUNS)
+    return frame.f_code.co_filename if frame is not None else ""
 
 
 class _UnknownSize(Exception):
@@ -67,7 +67,9 @@ class _Sizes:
 
     def __init__(self, listener: Any) -> None:
         self.listener, self.numbers = listener, listener.numbers
-        self.own = not listener.within and _by_the_program()
+        caller = PACKAGE if listener.within else _caller()
+        self.own = not caller.startswith(PACKAGE) or caller.startswith(_RUNS)
+        self.of_layers = self.own or caller.startswith(_LAYERS)
 
     def number(self, n: Any) -> Expr:
         """A size that an op was given: no constant where the framework's own Python gives it, which sees
@@ -76,6 +78,10 @@ class _Sizes:
         if (not self.own or self.numbers.unknown) and not isinstance(n, SYMBOLIC) and n != -1:
             raise _UnknownSize
         return expression(n)
+
+    def setting(self, n: Any) -> Expr:
+        """The same of a number that layers are made with, which their modules hand on."""
+        return expression(n) if self.of_layers and not self.numbers.unknown else self.number(n)
 
     def of(self, t: Any) -> Shape:
         """A tensor's sizes."""
@@ -176,7 +182,7 @@ def _into(sizes: _Sizes, args: dict[str, Any]) -> Shape:
 
 def _normalized(sizes: _Sizes, args: dict[str, Any]) -> Shape:
     own = sizes.of(args["input"])
-    given = [expression(n) for n in args.get("normalized_shape", ())]
+    given = [sizes.setting(n) for n in args.get("normalized_shape", ())]
     for n, wanted in zip(own[len(own) - len(given) :], given, strict=True):
         sizes.same(n, wanted)
     for name in ("weight", "bias", "running_mean", "running_var") if not given else ():
@@ -443,7 +449,7 @@ def _pool(sizes: _Sizes, args: dict[str, Any]) -> Shape:
 
 def _adaptive(sizes: _Sizes, args: dict[str, Any]) -> Shape:
     given = args["output_size"]
-    return (*sizes.of(args["self"])[: -len(given)], *map(expression, given))
+    return (*sizes.of(args["self"])[: -len(given)], *map(sizes.setting, given))
 
 
 def _attention(sizes: _Sizes, args: dict[str, Any]) -> Shape:
