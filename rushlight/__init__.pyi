@@ -201,8 +201,8 @@ from rushlight.toplevel.functions import has_mkl as has_mkl
 from rushlight.toplevel.functions import has_openmp as has_openmp
 from rushlight.toplevel.functions import has_spectral as has_spectral
 from rushlight.toplevel.functions import hinge_embedding_loss as hinge_embedding_loss
-from rushlight.sparse.products import hspmm as hspmm
 from rushlight.sparse.products import hsmm as hsmm
+from rushlight.sparse.products import hspmm as hspmm
 from rushlight import hub as hub
 from rushlight._engine.tensors.limits import iinfo as iinfo
 from rushlight._engine.autograd.grad_mode import inference_mode as inference_mode
@@ -391,7 +391,9 @@ class Tensor(metaclass=_TensorMeta):
     def __int__(self) -> _int: ...
     def __iter__(self) -> Iterator[Tensor]: ...
     def __len__(self) -> _int: ...
+    def __long__(self) -> _int: ...
     def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...
+    def __nonzero__(self) -> _bool: ...
     def __rdiv__(self, other: Tensor) -> Any:
         """other / self under Python 2's name, which PyTorch has kept."""
     def __repr__(self) -> str: ...
@@ -415,6 +417,8 @@ class Tensor(metaclass=_TensorMeta):
         """A view of the whole tensor that is an instance of `cls`, a subclass of Tensor."""
     def backward(self, gradient: Tensor | None = None, retain_graph: _bool | None = None, create_graph: _bool = False, inputs: Any = None) -> None:
         """Add the gradients of this tensor to the leaves' `.grad`; a scalar needs no `gradient`."""
+    def const_data_ptr(self) -> _int:
+        """data_ptr(), by who only reads."""
     @property
     def data(self) -> Tensor:
         """The same data with its own version counter, so that autograd does not see writes."""
@@ -424,6 +428,8 @@ class Tensor(metaclass=_TensorMeta):
     def data(self) -> None: ...
     def data_ptr(self) -> _int:
         """The address of the first element; 0 for an empty tensor; on meta, where none is, as from 0 on."""
+    def dequantize(self) -> Tensor:
+        """The numbers as float32; of quantized tensors, what they stand for."""
     def detach(self) -> Tensor:
         """The same data outside the graph: it shares memory and version, and tracks nothing."""
     def detach_(self) -> Tensor:
@@ -478,6 +484,8 @@ class Tensor(metaclass=_TensorMeta):
     @property
     def is_cuda(self) -> _bool:
         """Whether the memory is a CUDA device's."""
+    def is_distributed(self) -> _bool:
+        """False: no tensor is."""
     def is_floating_point(self) -> _bool:
         """Whether the dtype is a floating-point one."""
     @property
@@ -585,6 +593,14 @@ class Tensor(metaclass=_TensorMeta):
     def requires_grad(self) -> None: ...
     def requires_grad_(self, requires_grad: _bool = True) -> Tensor:
         """Turn the tracking of a leaf on or off, in place."""
+    def resize(self, *sizes: Any) -> Tensor:
+        """The same elements in another shape, int by int; a view where the tensor is contiguous.
+
+        Raises RuntimeError where the number of elements differs. Deprecated, as a UserWarning says: use
+        reshape().
+        """
+    def resize_as(self, tensor: Tensor) -> Tensor:
+        """resize() to the shape of another tensor."""
     def retain_grad(self) -> None:
         """Keep this non-leaf tensor's gradient in `.grad` during backward()."""
     @property
@@ -617,6 +633,9 @@ class Tensor(metaclass=_TensorMeta):
         """The values as nested lists of Python numbers; of a 0-d tensor, the number."""
     def untyped_storage(self) -> Any:
         """The storage: the memory shared by all views of this tensor."""
+    @property
+    def volatile(self) -> _bool:
+        """False: torch.no_grad() is what it has become."""
     def __abs__(self) -> Tensor: ...
     def __add__(self, other: Tensor | _complex, /) -> Tensor: ...
     def __and__(self, other: Tensor | _complex, /) -> Tensor: ...
@@ -716,7 +735,9 @@ class Tensor(metaclass=_TensorMeta):
     def mtia(self, device: str | _int | _device | None = None, non_blocking: _bool = False, memory_format: MemoryFormat = ...) -> Tensor:
         """In the memory of an MTIA device: of the current one, or of that with a number; itself if there."""
     def new(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Tensor.new(...): like torch.Tensor(...), in this tensor's dtype and on its device."""
+        """Tensor.new(...): like torch.Tensor(...), in this tensor's dtype and on its device, or another of its
+        type (device=).
+        """
     def new_tensor(self, data: Any, *, dtype: _dtype | None = None, device: str | _int | _device | None = None, requires_grad: _bool = False, layout: StorageLayout | None = None, pin_memory: _bool = False) -> Tensor:
         """A new leaf with a copy of data, in this tensor's dtype and on its device."""
     def pin_memory(self, device: str | _int | _device | None = None) -> Tensor:
