@@ -237,7 +237,8 @@ def binary_cross_entropy(
     """-(t log x + (1 - t) log(1 - x)) of probabilities x and targets t, logs cut off at -100; its mean, sum,
     or each.
 
-    ValueError where the shapes differ, RuntimeError for numbers outside [0, 1]. weight: expands to the input.
+    ValueError where the shapes differ, RuntimeError for numbers outside [0, 1] and where the dtypes differ.
+    weight: expands to the input.
     """
     reduction = reduction_of(reduction, size_average, reduce)
     if input.shape != target.shape:
@@ -245,10 +246,16 @@ def binary_cross_entropy(
             f"Using a target size ({target.size()}) that is different to the input size "
             f"({input.size()}) is deprecated. Please ensure they have the same size."
         )
+    if target.dtype is not input.dtype:
+        raise RuntimeError(f"Found dtype {target.dtype.legacy} but expected {input.dtype.legacy}")
     refuse_gradient("binary_cross_entropy", "weight", weight)
     checked(_check_probabilities, input._array, target._array)
     loss = _bce_terms(input, target)
     return reduced(loss if weight is None else loss.mul_(weight), reduction)
+
+
+def _as(t: Tensor, dtype: Any) -> Tensor:
+    return t if t.dtype is dtype else t.to(dtype)
 
 
 @composite(where=_F, planned=True)
@@ -263,17 +270,24 @@ def binary_cross_entropy_with_logits(
 ):
     """binary_cross_entropy(sigmoid(input), target) without overflow; its mean, sum, or each.
 
-    pos_weight multiplies the terms of positive targets, weight all. ValueError where the shapes differ.
+    pos_weight multiplies the terms of positive targets, weight all. The result has the target's dtype where
+    that is a lower one. ValueError where the shapes differ, RuntimeError for integer targets.
     """
     reduction = reduction_of(reduction, size_average, reduce)
     if input.shape != target.shape:
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
     refuse_gradient("binary_cross_entropy_with_logits", "weight", weight)
     refuse_gradient("binary_cross_entropy_with_logits", "pos_weight", pos_weight)
-    if pos_weight is None:
-        loss = (1 - target) * input - ROWS["logsigmoid"](input)
-    else:
-        loss = (1 - target) * input - ((pos_weight - 1) * target + 1) * ROWS["logsigmoid"](input)
+    negative = 1 - target
+    of = negative.dtype
+    if not (of.is_floating_point or of.is_complex):
+        raise RuntimeError(
+            f"result type {input.dtype.legacy} can't be cast to the desired output type {of.legacy}"
+        )
+    term = ROWS["logsigmoid"](input)
+    if pos_weight is not None:  # these are written in place in PyTorch: the dtypes stay
+        term = _as(((pos_weight - 1) * target + 1) * term, input.dtype)
+    loss = _as(negative * input - term, of)
     return reduced(loss if weight is None else loss.mul_(weight), reduction)
 
 
@@ -293,6 +307,8 @@ def kl_div(
     """
     if reduction != "batchmean":
         reduction = reduction_of(reduction, size_average, reduce)
+    if not (target.is_floating_point() or target.is_complex()):
+        raise RuntimeError("kl_div: Integral inputs not supported.")
     terms = target.exp() * (target - input) if log_target else target.xlogy(target) - target * input
     if reduction == "batchmean":
         return terms.sum() / input.shape[0] if input.ndim else terms.sum()
