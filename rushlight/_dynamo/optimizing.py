@@ -69,7 +69,7 @@ def run(fn: Any = None) -> Any:
     if fn is None:
         return run
     if isinstance(fn, OptimizedModule):
-        return OptimizedModule(fn._orig_mod, lambda call: _run(fn.__call__, fn.__dict__["_runner"]))
+        return OptimizedModule(fn._orig_mod, lambda call: _run(fn.__call__, fn._runner))
     return _run(fn, fn._runner) if hasattr(fn, "_runner") else fn
 
 

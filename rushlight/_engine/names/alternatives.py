@@ -43,6 +43,7 @@ _CALLED = {
     "rushlight.utils.ambient": "torch.utils.checkpoint",
     "rushlight.distributed.data_parallel": "torch.nn.parallel.distributed",
     "rushlight.functorch": "functorch",
+    "rushlight.export.symbols": "torch.export.dynamic_shapes",
     **{f"rushlight.{_HOMES[name]}": f"torch.{name}" for name, line in _LINES.items() if line[:2] == "=="},
 }
 

