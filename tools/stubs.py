@@ -86,7 +86,8 @@ def top() -> str:
                     if made is legacy
                     else f"{scope.name(home, 'TypedStorage')}, metaclass={scope.name(home, '_OfDtype')}"
                 )
-                body.append(f"class {name}({base}): ...")
+                final = [f"@{scope.home('final')}"] if made is legacy else []  # they refuse subclasses
+                body += [*final, f"class {name}({base}): ..."]
                 told.add(name)
     for name, value in sorted(methods.FUNCTIONS.items()):
         told.add(name)

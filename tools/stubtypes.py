@@ -37,6 +37,7 @@ HOMES = {
     "overload": "typing",
     "Self": "typing",
     "NamedTuple": "typing",
+    "final": "typing",
     "ClassVar": "typing",
     "Callable": "collections.abc",
     "Sequence": "collections.abc",

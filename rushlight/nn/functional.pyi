@@ -110,12 +110,14 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     """-(t log x + (1 - t) log(1 - x)) of probabilities x and targets t, logs cut off at -100; its mean, sum,
     or each.
 
-    ValueError where the shapes differ, RuntimeError for numbers outside [0, 1]. weight: expands to the input.
+    ValueError where the shapes differ, RuntimeError for numbers outside [0, 1] and where the dtypes differ.
+    weight: expands to the input.
     """
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean', pos_weight: Tensor | None = None) -> Tensor:
     """binary_cross_entropy(sigmoid(input), target) without overflow; its mean, sum, or each.
 
-    pos_weight multiplies the terms of positive targets, weight all. ValueError where the shapes differ.
+    pos_weight multiplies the terms of positive targets, weight all. The result has the target's dtype where
+    that is a lower one. ValueError where the shapes differ, RuntimeError for integer targets.
     """
 def celu(input: Tensor, alpha: int | float | complex = 1.0, inplace: bool = False) -> Tensor:
     """max(0, x) + min(0, alpha (exp(x / alpha) - 1)).
