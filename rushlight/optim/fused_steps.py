@@ -26,61 +26,54 @@ def _ready(grads: Tensors, grad_scale: Tensor | None, found_inf: Tensor | None) 
     return True
 
 
-def _adam(
-    step: Callable[..., None], lists: Sequence[Tensors], steps: Tensors, options: dict[str, Any]
-) -> None:
-    ready = _ready(lists[1], options.pop("grad_scale"), options.pop("found_inf"))
-    if ready:
+def _adam(name: str, step: Callable[..., None], what: str) -> Callable[..., None]:
+    """The function of this name that takes a step of Adam or of AdamW."""
+
+    def fused(
+        self: Tensors,
+        grads: Tensors,
+        exp_avgs: Tensors,
+        exp_avg_sqs: Tensors,
+        max_exp_avg_sqs: Tensors,
+        state_steps: Tensors,
+        *,
+        lr: float | Tensor,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> None:
+        if not _ready(grads, grad_scale, found_inf):
+            return
         with torch.no_grad():
-            step(*map(list, lists), [done - 1 for done in steps], fused=True, **options)
+            step(
+                list(self),
+                list(grads),
+                list(exp_avgs),
+                list(exp_avg_sqs),
+                list(max_exp_avg_sqs),
+                [done - 1 for done in state_steps],
+                fused=True,
+                lr=lr,
+                beta1=beta1,
+                beta2=beta2,
+                weight_decay=weight_decay,
+                eps=eps,
+                amsgrad=amsgrad,
+                maximize=maximize,
+            )
+
+    fused.__name__ = fused.__qualname__ = name
+    fused.__doc__ = what
+    return fused
 
 
-def _fused_adam_(
-    self: Tensors,
-    grads: Tensors,
-    exp_avgs: Tensors,
-    exp_avg_sqs: Tensors,
-    max_exp_avg_sqs: Tensors,
-    state_steps: Tensors,
-    *,
-    lr: float | Tensor,
-    beta1: float,
-    beta2: float,
-    weight_decay: float,
-    eps: float,
-    amsgrad: bool,
-    maximize: bool,
-    grad_scale: Tensor | None = None,
-    found_inf: Tensor | None = None,
-) -> None:
-    """A step of Adam."""
-    options = dict(locals())
-    lists = [options.pop(name) for name in ("self", "grads", "exp_avgs", "exp_avg_sqs", "max_exp_avg_sqs")]
-    _adam(functional.adam, lists, options.pop("state_steps"), options)
-
-
-def _fused_adamw_(
-    self: Tensors,
-    grads: Tensors,
-    exp_avgs: Tensors,
-    exp_avg_sqs: Tensors,
-    max_exp_avg_sqs: Tensors,
-    state_steps: Tensors,
-    *,
-    lr: float | Tensor,
-    beta1: float,
-    beta2: float,
-    weight_decay: float,
-    eps: float,
-    amsgrad: bool,
-    maximize: bool,
-    grad_scale: Tensor | None = None,
-    found_inf: Tensor | None = None,
-) -> None:
-    """A step of AdamW."""
-    options = dict(locals())
-    lists = [options.pop(name) for name in ("self", "grads", "exp_avgs", "exp_avg_sqs", "max_exp_avg_sqs")]
-    _adam(functional.adamw, lists, options.pop("state_steps"), options)
+_fused_adam_ = _adam("_fused_adam_", functional.adam, "A step of Adam.")
+_fused_adamw_ = _adam("_fused_adamw_", functional.adamw, "A step of AdamW.")
 
 
 def _fused_sgd_(

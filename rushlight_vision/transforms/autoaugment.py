@@ -159,7 +159,20 @@ def _fewer_bits(kept: int, fewer: int, bins: int) -> Tensor:
     return (kept - torch.arange(bins) / ((bins - 1) / fewer)).round().int()
 
 
-class AutoAugment(_Policy):
+class _Learned(_Policy):
+    """Of the strengths that AutoAugment's policies were learned with."""
+
+    def _augmentation_space(
+        self, num_bins: int, image_size: tuple[int, int]
+    ) -> dict[str, tuple[Tensor, bool]]:
+        """Of each operation (its strengths, whether they may be negative); image_size: (height, width)."""
+        height, width = image_size
+        shift = 150.0 / 331.0
+        bits = _fewer_bits(8, 4, num_bins)
+        return self._strengths(num_bins, 0.3, shift * width, shift * height, 30.0, 0.9, bits)
+
+
+class AutoAugment(_Learned):
     """One of a policy's pairs of operations, each with its probability; the pairs are in policies.tsv."""
 
     shown = ("policy", "fill")
@@ -176,15 +189,6 @@ class AutoAugment(_Policy):
 
     def _get_policies(self, policy: AutoAugmentPolicy) -> list[Any]:
         return learned(policy)
-
-    def _augmentation_space(
-        self, num_bins: int, image_size: tuple[int, int]
-    ) -> dict[str, tuple[Tensor, bool]]:
-        """Of each operation (its strengths, whether they may be negative); image_size: (height, width)."""
-        height, width = image_size
-        shift = 150.0 / 331.0
-        bits = _fewer_bits(8, 4, num_bins)
-        return self._strengths(num_bins, 0.3, shift * width, shift * height, 30.0, 0.9, bits)
 
     @staticmethod
     def get_params(transform_num: int) -> tuple[int, Tensor, Tensor]:
@@ -207,7 +211,7 @@ class AutoAugment(_Policy):
         return img
 
 
-class RandAugment(_Policy):
+class RandAugment(_Learned):
     """`num_ops` operations, all of the strength number `magnitude`."""
 
     def __init__(
@@ -222,15 +226,6 @@ class RandAugment(_Policy):
         self.num_ops = num_ops
         self.magnitude = magnitude
         self.num_magnitude_bins = num_magnitude_bins
-
-    def _augmentation_space(
-        self, num_bins: int, image_size: tuple[int, int]
-    ) -> dict[str, tuple[Tensor, bool]]:
-        """Of each operation (its strengths, whether they may be negative); image_size: (height, width)."""
-        height, width = image_size
-        shift = 150.0 / 331.0
-        bits = _fewer_bits(8, 4, num_bins)
-        return self._strengths(num_bins, 0.3, shift * width, shift * height, 30.0, 0.9, bits)
 
     def _place(self, strengths: Tensor) -> int:
         return self.magnitude

@@ -9,7 +9,7 @@ class itself shows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import lru_cache, wraps
 from importlib.resources import files
 from typing import Any, TypeVar
@@ -98,7 +98,9 @@ def taken_over(op: Callable[..., Any], plain: Callable[..., _T], *args: Any, **k
 
 
 def taken_over_by(operand: Any, plain: Callable[..., _T], *args: Any, **kwargs: Any) -> tuple[()] | tuple[_T]:
-    """(result,) of the method of a plain tensor that the class of another operand takes over; else ()."""
+    """(result,) of the method of a plain tensor that the class of another operand takes over, or of one in a
+    tuple; else ().
+    """
     classes = [] if operand.__class__ in interpreters.PLAIN else foreign((operand,), {})
     if not classes:
         return ()
@@ -108,16 +110,6 @@ def taken_over_by(operand: Any, plain: Callable[..., _T], *args: Any, **kwargs: 
         return found
 
     return (ask(plain, unasked, classes, args, kwargs),)
-
-
-def taken_over_by_one(
-    operands: Iterable[Any], plain: Callable[..., _T], *args: Any, **kwargs: Any
-) -> tuple[()] | tuple[_T]:
-    """The same of the first operand whose class does."""
-    for operand in operands:
-        if taken := taken_over_by(operand, plain, *args, **kwargs):
-            return taken
-    return ()
 
 
 def listener(name: str) -> Listener:

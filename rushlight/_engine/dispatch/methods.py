@@ -38,7 +38,7 @@ from rushlight._engine.dispatch.interpreters import (
     listening,
     wrapped,
 )
-from rushlight._engine.dispatch.method_overrides import taken_over, taken_over_by, taken_over_by_one
+from rushlight._engine.dispatch.method_overrides import taken_over, taken_over_by
 from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.dispatch.runners import in_place
 from rushlight._engine.dispatch.runners.each_element import apply_, map2_, map_
@@ -305,7 +305,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     try:
         where, dtype, copy, order = _to_arguments(args, {**kwargs})
     except TypeError:
-        if taken := taken_over_by_one((*args[:1], *kwargs.values()), to, self, *args, **kwargs):
+        if taken := taken_over_by((*args[:1], *kwargs.values()), to, self, *args, **kwargs):
             return taken[0]
         raise
     where = self._kind.device if where is None else where

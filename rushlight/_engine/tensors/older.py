@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import mul
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from rushlight._engine.core import dtype as dt
@@ -31,7 +30,7 @@ class Older(_Tensor):
         reshape().
         """
         warn("non-inplace resize is deprecated")
-        total = reduce(mul, sizes, 1)
+        total = prod(sizes)
         if total != self.numel():
             given = "x".join(map(str, sizes))
             own = "x".join(map(str, self.shape))

@@ -275,7 +275,7 @@ def runner(function: Function) -> Callable[..., Any]:
 
 def _of_type(value: Any, t: Type) -> Any:
     """What a function gave that stays Python, as a program takes it; RuntimeError for something else."""
-    fitting = _sequenced(value, t) if t.args else value
+    fitting = _sequenced(value, t)
     if not castable(fitting, t):
         raise RuntimeError(
             f" expected value of type {t.short()} for return value but instead got value of type "
@@ -363,7 +363,7 @@ def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any
             value = list(default) if isinstance(default, list) else default
         if name in function.repeated and isinstance(value, (int, float)):
             value = [value] * function.repeated[name]
-        fitting = _sequenced(value, t) if t.args else value
+        fitting = _sequenced(value, t)
         nothing = value is None and t == TENSOR  # a tensor that no op reads
         if not nothing and not castable(fitting, t):
             shown = type(value).__name__

@@ -39,6 +39,7 @@ from rushlight._engine.numerics import advanced_indexing
 from rushlight._engine.numerics.advanced_indexing import view
 from rushlight._engine.ops.indexing.reads import BASIC
 from rushlight._engine.ops.table import ROWS
+from rushlight._engine.tensors.foreign import foreign
 from rushlight._engine.tensors.indexing import FULL, WHOLE, ParsedIndex, parse
 from rushlight._engine.tensors.kind import kind
 from rushlight._engine.tensors.lazy_views import mark
@@ -74,7 +75,7 @@ def getitem(self: Tensor, index: Any) -> Any:
         indices = _plain_indices(index)
         if indices is not None:
             return _read(self, indices)
-        if index.__class__ not in _USUAL and _asks(index):
+        if index.__class__ not in _USUAL and foreign(index):
             return _watched(_getitem, operator.getitem, self, index)
     return _getitem(self, index)
 
@@ -145,29 +146,24 @@ def _getitem(self: Tensor, index: Any) -> Any:
 
 def _watched(run: Any, public: Any, *args: Any) -> Any:
     """Let subclasses with their own __torch_function__ take over; interpreters see rows."""
-    foreign = CLASSES.asked and [
+    asked = CLASSES.asked and [
         a
         for a in args
         if a.__class__ not in PLAIN and isinstance(a, Tensor) and a.__class__.__torch_function__ is not None
     ]
-    foreign = foreign or (CLASSES.asked and [a for a in args[1:] if _asks(a)])
-    if not foreign:
+    asked = asked or (CLASSES.asked and [a for a in args[1:] if foreign(a)])
+    if not asked:
         if MODES and STACK.modes and hasattr(STACK.modes[-1], "indexing"):
             return STACK.modes[-1].indexing(run, *args)
         watched = MODES and STACK.modes and getattr(STACK.modes[-1], "watches", False)
         return _noted(public, args) if watched else run(*args)
-    cls = type(foreign[0])
+    cls = type(asked[0])
     hook = cls.__torch_function__
     if getattr(hook, "__func__", None) is overrides.default:
         if MODES and STACK.modes and hasattr(STACK.modes[-1], "indexing"):
             return STACK.modes[-1].indexing(run, *args)
         return overrides.as_class(overrides.disabled(run, (), args), cls)
-    return hook(getattr(Tensor, f"__{public.__name__}__"), tuple(type(f) for f in foreign), args, {})
-
-
-def _asks(value: Any) -> bool:
-    """Whether it is no tensor, but its class takes functions over (an fx.Proxy does)."""
-    return not isinstance(value, Tensor) and hasattr(value.__class__, "__torch_function__")
+    return hook(getattr(Tensor, f"__{public.__name__}__"), tuple(type(a) for a in asked), args, {})
 
 
 def _interpreted() -> bool:
@@ -313,7 +309,7 @@ def _read(self: Tensor, indices: Indices) -> Tensor:
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """x[index] = value: a number, or a tensor that broadcasts to what the index reads."""
     usual = index.__class__ in _USUAL and value.__class__ in _USUAL
-    if MODES or self.__class__ not in PLAIN or (not usual and (_asks(index) or _asks(value))):
+    if MODES or self.__class__ not in PLAIN or (not usual and (foreign(index) or foreign(value))):
         _watched(_setitem, operator.setitem, self, index, value)
         return
     if isinstance(value, Tensor):
