@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union, get_args, get_origin
 import rushlight as torch
 from rushlight.fx import _pytree, conventions, names
 from rushlight.fx.node import Node
+from rushlight.fx.tensor_type import Dyn, TensorType
 
 if TYPE_CHECKING:  # it imports this file
     from rushlight.fx.graph import Graph
@@ -113,7 +114,11 @@ class _Writer:
         """A type of an annotation, the parts of `List[Tensor]` each by its name."""
         if of is Ellipsis:
             return self.known(of, "_")
+        if isinstance(of, type(Dyn)):
+            return "torch.fx.tensor_type._DynType"
         origin, parts = get_origin(of), get_args(of)
+        if isinstance(of, TensorType):
+            origin, parts = TensorType, tuple(of.dims)
         if origin is None or not parts:
             return self.known(of, names.typename(of))
         named = getattr(typing, getattr(of, "_name", None) or "", origin)
