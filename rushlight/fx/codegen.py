@@ -116,9 +116,10 @@ class _Writer:
             return self.known(of, "_")
         if isinstance(of, type(Dyn)):
             return "torch.fx.tensor_type._DynType"
-        origin, parts = get_origin(of), get_args(of)
         if isinstance(of, TensorType):
-            origin, parts = TensorType, tuple(of.dims)
+            sizes = f"[{','.join(map(self.type, of.dims))}]" if of.dims else ""
+            return f"torch.fx.tensor_type.TensorType{sizes}"
+        origin, parts = get_origin(of), get_args(of)
         if origin is None or not parts:
             return self.known(of, names.typename(of))
         named = getattr(typing, getattr(of, "_name", None) or "", origin)

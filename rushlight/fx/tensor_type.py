@@ -54,8 +54,8 @@ Dyn = _DynType()
 
 @compatibility(is_backward_compatible=False)
 def is_consistent(t1: object, t2: object) -> bool:
-    """Whether one value may be of both types. Symmetric, not transitive: everything is consistent with Dyn."""
-    if t1 == t2 or t1 == Dyn or t2 == Dyn or isinstance(t1, Var) or isinstance(t2, Var):
+    """Whether one value may be of both types. Symmetric, not transitive: all is consistent with Dyn."""
+    if t1 == t2 or Dyn in (t1, t2) or isinstance(t1, Var) or isinstance(t2, Var):
         return True
     if not (isinstance(t1, TensorType) and isinstance(t2, TensorType)):
         return False

@@ -424,8 +424,8 @@ def conv_rule(n: Node, module_instance: Any) -> TensorType | None:
     if not before:
         return None
     sizes = [calculate_out_dimension(before[2 + i], module_instance, i) for i in (0, 1)]
-    n.type = TensorType((*behind[:2], *sizes))
-    return n.type
+    n.type = found = TensorType((*behind[:2], *sizes))
+    return found
 
 
 # --- graphs -----------------------------------------------------------------------------------------

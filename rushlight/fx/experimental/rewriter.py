@@ -25,7 +25,8 @@ class AST_Rewriter(ast.NodeTransformer):
         tree: Any = ast.parse(textwrap.dedent(inspect.getsource(fn)))
         scope = dict(fn.__globals__)
         known = set(scope)
-        exec(compile(ast.fix_missing_locations(self.visit(tree)), "<rewritten>", "exec"), scope)
+        code = compile(ast.fix_missing_locations(self.visit(tree)), "<rewritten>", "exec", dont_inherit=True)
+        exec(code, scope)
         new = [name for name in scope if name not in known] or [tree.body[0].name]
         made = scope[new[0]]
         found = FunctionType(

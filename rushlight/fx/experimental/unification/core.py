@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
-from rushlight.fx.experimental.unification.variable import isvar
+from rushlight.fx.experimental.unification.variable import hashable, isvar
 
 __all__ = ["reify", "unifiable", "unify"]
 
@@ -57,7 +57,7 @@ def reify(e: Any, s: Substitution) -> Any:
 
 def _value(key: Any, s: Substitution) -> Any:
     """What a variable stands for, as far as it is known."""
-    while isinstance(key, Hashable) and key in s:
+    while hashable(key) and key in s:
         key = s[key]
     return key
 

@@ -43,11 +43,20 @@ def vars() -> Callable[[int], list[Callable[..., Var]]]:
     return lambda n: [var() for _ in range(n)]
 
 
+def hashable(x: object) -> bool:
+    """Whether this has a hash: a tuple with a list in it has none."""
+    try:
+        hash(x)
+    except TypeError:
+        return False
+    return True
+
+
 def isvar(v: object) -> bool:
     """Whether this is a variable: a Var, or a value that `variables()` declares."""
     if isinstance(v, Var):
         return True
-    return bool(_declared) and isinstance(v, Hashable) and v in _declared
+    return bool(_declared) and hashable(v) and v in _declared
 
 
 @contextmanager
