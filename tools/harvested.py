@@ -1,7 +1,7 @@
 """Modules of other people's repositories, each run alone on PyTorch and on Rushlight.
 
     PYTHON tools/harvested.py run OUT.jsonl FILE... [--stages eval,train,script,fx]
-    python -m rushlight tools/harvested.py run OUT.jsonl FILE... [--stages ...]
+    python -m rushlight tools/harvested.py run OUT.jsonl FILE... [--stages ...] [--device cuda]
     python tools/harvested.py compare PYTORCH.jsonl RUSHLIGHT.jsonl
 
 The FILEs are those of the folder `generated` of jansel/pytorch-jit-paritybench: each has the modules of one
@@ -10,6 +10,9 @@ stages in a process for each file: in eval mode; in training mode with gradients
 that differ in order agree; as a script; as a traced graph; compiled; exported. `compare` counts what PyTorch
 runs, and shows what differs: shapes, dtypes, sums of values and of gradients to four digits. Memory that
 nothing wrote (`torch.Tensor(n)` as a parameter) differs without fault.
+
+With `--device` modules and inputs are made on the CPU as ever, and moved there; layers of dropout drop nothing, since
+other devices draw other numbers. So what a device gives is compared with a run that has `--device cpu`.
 """
 
 from __future__ import annotations
@@ -111,7 +114,7 @@ def _helpers(torch: Any) -> types.ModuleType:
 def told(torch: Any, value: Any) -> Any:
     """A result in numbers that can be compared."""
     if isinstance(value, torch.Tensor):
-        t = value.detach()
+        t = value.detach().cpu()
         t = t.to_dense() if t.layout is not torch.strided else t
         t = torch.view_as_real(t) if t.is_complex() else t
         flat = t.double().reshape(-1)
@@ -155,7 +158,8 @@ def _trained(torch: Any, module: Any, args: list[Any], kwargs: dict[str, Any]) -
     result = _seeded(torch, module, *args, **{k: double(v) for k, v in kwargs.items()})
     found = [t for t in _tensors(torch, result) if t.requires_grad and t.is_floating_point()]
     if found:
-        weights = [torch.cos(torch.arange(t.numel(), dtype=t.dtype)).reshape(t.shape) for t in found]
+        waves = [torch.cos(torch.arange(t.numel(), dtype=t.dtype)).reshape(t.shape) for t in found]
+        weights = [w.to(t.device) for w, t in zip(waves, found, strict=True)]
         sum((t * w).sum() for t, w in zip(found, weights, strict=True)).backward()
     return told(
         torch,
@@ -168,11 +172,31 @@ def _trained(torch: Any, module: Any, args: list[Any], kwargs: dict[str, Any]) -
     )
 
 
-def stage(torch: Any, case: Any, name: str) -> Any:
-    """What one stage of a case gives."""
+def _moved(torch: Any, value: Any, device: str) -> Any:
+    """An argument on a device."""
+    if isinstance(value, (torch.Tensor, torch.nn.Module)):
+        return value.to(device)
+    if isinstance(value, dict):
+        return type(value)({k: _moved(torch, v, device) for k, v in value.items()})
+    return type(value)(_moved(torch, v, device) for v in value) if type(value) in (list, tuple) else value
+
+
+def _steady(torch: Any, module: Any) -> Any:
+    """A module whose layers of dropout drop nothing."""
+    for layer in module.modules():
+        if isinstance(layer, torch.nn.modules.dropout._DropoutNd):
+            layer.p = 0.0
+    return module
+
+
+def stage(torch: Any, case: Any, name: str, device: str = "") -> Any:
+    """What one stage of a case gives, on a device if one is named."""
     args, kwargs = _seeded(torch, case[1])
     module = _seeded(torch, case[0], *args, **kwargs)
     args, kwargs = _seeded(torch, case[2])
+    if device:
+        module = _steady(torch, module).to(device)
+        args, kwargs = _moved(torch, args, device), _moved(torch, kwargs, device)
     if name == "train":
         return _trained(torch, module, args, kwargs)
     module.eval()
@@ -210,7 +234,7 @@ def _loaded(path: Path) -> list[Any]:
     return list(module.TESTCASES)
 
 
-def run_file(torch: Any, path: Path, stages: list[str], out: Path) -> None:
+def run_file(torch: Any, path: Path, stages: list[str], out: Path, device: str = "") -> None:
     """Write a line for each stage of each case of a file."""
     with out.open("a", encoding="utf-8") as lines:
 
@@ -224,10 +248,10 @@ def run_file(torch: Any, path: Path, stages: list[str], out: Path) -> None:
             return
         for number, case in enumerate(cases):
             for name in stages:
-                write(number, name, _guarded(stage, torch, case, name))
+                write(number, name, _guarded(stage, torch, case, name, device))
 
 
-def run(out: Path, files: list[Path], stages: list[str]) -> None:
+def run(out: Path, files: list[Path], stages: list[str], device: str) -> None:
     """Run the files, each in a child of this process, which has loaded what they import."""
     import torch
     import torchvision  # noqa: F401  # files import it
@@ -244,7 +268,7 @@ def run(out: Path, files: list[Path], stages: list[str]) -> None:
             os.dup2(quiet, 1)
             os.dup2(quiet, 2)
             try:
-                run_file(torch, path, stages, out)
+                run_file(torch, path, stages, out, device)
             finally:
                 os._exit(0)
         end = time.monotonic() + _FILE_SECONDS
@@ -322,12 +346,13 @@ def main() -> None:
     running.add_argument("out", type=Path)
     running.add_argument("files", type=Path, nargs="+")
     running.add_argument("--stages", default="eval,train,script,fx")
+    running.add_argument("--device", default="", help="where modules and inputs are moved")
     comparing = commands.add_parser("compare")
     comparing.add_argument("pytorch", type=Path)
     comparing.add_argument("rushlight", type=Path)
     given = parser.parse_args()
     if given.command == "run":
-        run(given.out, given.files, given.stages.split(","))
+        run(given.out, given.files, given.stages.split(","), given.device)
     else:
         compare(given.pytorch, given.rushlight)
 
