@@ -330,7 +330,7 @@ _NOWHERE._leaf, _NOWHERE.hooks = DetachedLeaf(""), None
 def _arrived(node: Node, grad: Any, wanted: _Wanted | None, accumulate: bool) -> tuple[Node, Any]:
     """A node and what it is to run with, its hooks having seen it; _NOWHERE for one that is not to run."""
     if LOCAL.streams is not None:
-        LOCAL.streams.go(node)
+        LOCAL.streams.go(node, grad)
     hooked = node.hooks is not None
     if wanted is not None:
         hooked = hooked and node in wanted.useful and node not in wanted.later

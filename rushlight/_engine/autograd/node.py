@@ -261,8 +261,8 @@ class _Traces:
 
 
 TRACES = _Traces()
-# Begins a backward pass of nodes that were made beside devices' default streams: it gives what has
-# `go(node)` and `end()`, or None. There is none before there are such nodes.
+# Begins a backward pass where a device looks at nodes, such as those that were made beside its default
+# stream: it gives what has `go(node, gradient)` and `end()`, or None. Mostly there is none.
 STREAMS: list[Callable[[], Any]] = []
 # Nodes of results of matched calls (trace/matching.py), and who runs the backward pass through their graphs.
 BACKWARD_RUNNERS: weakref.WeakKeyDictionary[Node, Any] = weakref.WeakKeyDictionary()

@@ -6,6 +6,7 @@ its words all the same, and memory that nobody wrote to is filled, so that a pro
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,15 @@ class Determinism:
     level = OFF
     warn_only = False  # as it was last set, also where it has no effect
     fill_uninitialized_memory = True
+    # Called when the level has been set: devices', which do other things then.
+    listeners: tuple[Callable[[], None], ...] = ()
+
+    @classmethod
+    def set(cls, level: int, warn_only: bool) -> None:
+        """Set the switch."""
+        cls.level, cls.warn_only = level, warn_only
+        for listener in cls.listeners:
+            listener()
 
 
 def alert(op: str) -> None:
@@ -41,6 +51,12 @@ def alert(op: str) -> None:
         "file an issue at https://github.com/pytorch/pytorch/issues to help us prioritize "
         "adding deterministic support for this operation."
     )
+
+
+def alert_on_cuda(op: str, of: Any) -> None:
+    """The same for an op that PyTorch leaves to chance on CUDA alone, called with this tensor."""
+    if Determinism.level and of.is_cuda:
+        alert(op)
 
 
 _SETTINGS = {

@@ -60,7 +60,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
             f"{type(mode).__name__}"
         )
     with switched("the switch of determinism", breaks=False):
-        Determinism.level, Determinism.warn_only = 0 if not mode else 1 if warn_only else 2, warn_only
+        Determinism.set(0 if not mode else 1 if warn_only else 2, warn_only)
 
 
 def are_deterministic_algorithms_enabled() -> bool:
@@ -87,8 +87,8 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
         expected = "one of `default`, `warn`, `error`" if allowed is _LEVELS else "0, 1, or 2"
         raise RuntimeError(f"invalid value of debug_mode, expected {expected}, but got {debug_mode}")
     with switched("the switch of determinism", breaks=False):
-        Determinism.level = allowed.index(debug_mode)
-        Determinism.warn_only = Determinism.level == 1
+        level = allowed.index(debug_mode)
+        Determinism.set(level, level == 1)
 
 
 def get_float32_matmul_precision() -> str:

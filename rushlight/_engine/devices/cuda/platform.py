@@ -7,10 +7,11 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from rushlight._engine.core.determinism import Determinism
 from rushlight._engine.core.device import device as TorchDevice
 from rushlight._engine.core.settings import settings
 from rushlight._engine.devices.cuda import words
-from rushlight._engine.devices.cuda.accounts import options, tracing
+from rushlight._engine.devices.cuda.accounts import alerts, options, tracing
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.configuration import parse
 from rushlight._engine.devices.cuda.rows import Rows as Device
@@ -49,6 +50,8 @@ class Platform:
         self._current = _Current()
         self._lock = threading.Lock()
         options.from_environment()
+        Determinism.listeners = (alerts.PASSES.heard,)
+        alerts.PASSES.heard()
 
     def _in_child(self) -> None:
         self.forked = bool(self._devices)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.accelerator import PRODUCTS
+from rushlight._engine.core.determinism import Determinism
 from rushlight._engine.devices.cuda.array import BYTE, DeviceArray
 from rushlight._engine.devices.cuda.device import NotServed
 from rushlight._engine.devices.cuda.driver import quick
@@ -212,7 +213,7 @@ MOST = 1 << 14
 
 def call(device: Any, name: Any, function: Callable[..., Any], values: Sequence[Any]) -> Any:
     """function(device, *values), by what a call like it came to."""
-    if device.simulated or device.fuses:
+    if device.simulated or device.fuses or Determinism.level:
         return function(device, *values)
     arrays: list[DeviceArray] = []
     try:
@@ -235,8 +236,11 @@ def call(device: Any, name: Any, function: Callable[..., Any], values: Sequence[
 def ready(device: Any, name: Any, values: Sequence[Any]) -> Callable[..., Any] | None:
     """The function of the arrays among `values` that does what such calls came to, once there is one.
 
-    It holds for arrays of these geometries that begin at multiples of 256, none in another's memory.
+    It holds for arrays of these geometries that begin at multiples of 256, none in another's memory. There is
+    none while deterministic algorithms are asked for, where rows may have to say something.
     """
+    if Determinism.level:
+        return None
     arrays: list[DeviceArray] = []
     try:
         kind = (name, device.capture is None, PRODUCTS.allow_tf32, kind_of(values, arrays), ())

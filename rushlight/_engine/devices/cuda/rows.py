@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.core.determinism import unwritten
+from rushlight._engine.core.determinism import Determinism, unwritten
 from rushlight._engine.devices.cuda import copies, draws, prepared, words
+from rushlight._engine.devices.cuda.accounts import alerts
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.device import Device, NotServed, geometry_of
 from rushlight._engine.devices.cuda.kernels import launches
@@ -50,6 +51,8 @@ class Rows(Device):
 
     def run_row(self, row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
         """A row's results on this device's arrays, or NotImplemented where the body is."""
+        if Determinism.level:
+            alerts.called(row.name, values)
         why = "a row without a kernel"
         if self.kernels:
             # kernels load with the first work on a device

@@ -8,11 +8,11 @@ import threading
 from bisect import bisect_right
 from typing import Any
 
-from rushlight._engine.autograd.node import STREAMS, AccumulateGrad, Node, next_seq
+from rushlight._engine.autograd.node import AccumulateGrad, Node, next_seq
 from rushlight._engine.core import accelerator
 from rushlight._engine.core.device import device as _torch_device
 from rushlight._engine.devices.cuda import words
-from rushlight._engine.devices.cuda.accounts import tracing
+from rushlight._engine.devices.cuda.accounts import alerts, tracing
 from rushlight._engine.devices.cuda.api import backend, platform
 from rushlight._engine.devices.cuda.platform import Platform
 from rushlight._engine.devices.cuda.streams import Stream as Queue
@@ -344,7 +344,8 @@ def _changed() -> None:
             _stretches.append((end, {}))
             del _stretches[:-_MOST]
             _stretches.sort(key=_number)
-            STREAMS[:] = [_Pass.begun]
+            alerts.PASSES.streams = _Pass.begun
+            alerts.PASSES.choose()
     _open.beside = {d: d.current.stream for d in devices if d.current.stream is not None}
     if _open.beside:
         _open.begin = next_seq()
@@ -374,7 +375,7 @@ class _Pass:
         _changed()  # for the nodes of the stretch that goes on
         return _Pass(devices)
 
-    def go(self, node: Node) -> None:
+    def go(self, node: Node, grad: Any) -> None:
         """Make the streams current that a node's op ran on. A leaf's are those of its first use, whose node
         is the last one before it.
         """

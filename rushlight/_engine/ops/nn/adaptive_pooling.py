@@ -233,7 +233,9 @@ def _fractional_row(n: int, ending: str) -> None:
             output_size = [int(s * r) for s, r in zip(input.shape[-n:], output_ratio, strict=True)]
         _check_dims(op, n, input, all(input.shape[-n - 1 :]), IndexError if input.ndim <= n else RuntimeError)
         x = input.unsqueeze(0) if input.ndim == n + 1 else input
-        samples = ROWS["rand"](*x.shape[:2], n, dtype=x.dtype) if _random_samples is None else _random_samples
+        samples = _random_samples
+        if samples is None:
+            samples = ROWS["rand"](*x.shape[:2], n, dtype=x.dtype, device=x.device)
         if (
             samples.dtype is not x.dtype
             or samples.shape[0] < x.shape[0]

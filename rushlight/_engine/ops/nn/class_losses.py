@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.determinism import alert_on_cuda
 from rushlight._engine.core.dtype import float32, float64
 from rushlight._engine.core.recording import fusing
 from rushlight._engine.core.services import service
@@ -154,6 +155,12 @@ def _nll_mean_kernel(input: Array, target: Array, ignore_index: int) -> Any:
     return run
 
 
+def _left_to_chance(input: Any, reduction: str) -> None:
+    """Say so where PyTorch sums the losses of planes in any order."""
+    if reduction != "none" and input.ndim > 2:
+        alert_on_cuda("nll_loss2d_forward_out_cuda_template", input)
+
+
 @composite(where=_F, planned=True)
 def nll_loss(
     input,
@@ -172,6 +179,7 @@ def nll_loss(
     """
     reduction = reduction_of(reduction, size_average, reduce)
     _check_classes(input, target, weight)
+    _left_to_chance(input, reduction)
     if reduction == "mean" and weight is None and input.dtype in (float32, float64):
         return _nll_mean(input, target, ignore_index)
     loss, share = _nll(input, target, weight, ignore_index)
@@ -292,6 +300,7 @@ def _rows_loss_backward_kernel(
 @composite(name="_cross_entropy_planes", where=("aten",), node="nll_loss", unread=(0,), planned=True)
 def _planes_loss(input, target, weight: Tensor | None, ignore_index: int, reduction: str):
     """The same of (N, C, *), weighted by class; the log-probabilities, and the weights of the targets."""
+    _left_to_chance(input, reduction)
     logs = _log_softmax(input, 1)
     loss, share = _nll(logs, target, weight, ignore_index)
     return loss.sum() / share.sum() if reduction == "mean" else reduced(loss, reduction), logs, share
@@ -394,6 +403,7 @@ def _smoothed(
     logs: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
 ) -> Any:
     dim = 0 if logs.ndim == 1 else 1
+    _left_to_chance(logs, reduction)
     loss, share = _nll(logs, target, weight, ignore_index)
     spread = -_by_class(logs, weight, dim).sum(dim)
     spread = spread.masked_fill(target == ignore_index, 0.0)
