@@ -11,8 +11,8 @@ that differ in order agree; as a script; as a traced graph; compiled; exported. 
 runs, and shows what differs: shapes, dtypes, sums of values and of gradients to four digits. Memory that
 nothing wrote (`torch.Tensor(n)` as a parameter) differs without fault.
 
-With `--device` modules and inputs are made on the CPU as ever, and moved there; layers of dropout drop nothing,
-since other devices draw other numbers. So what a device gives is compared with a run that has `--device cpu`.
+With `--device` modules and inputs are made on the CPU as ever, and moved there; layers of dropout drop
+nothing, since devices draw numbers of their own. A device is compared with what `--device cpu` gives.
 """
 
 from __future__ import annotations

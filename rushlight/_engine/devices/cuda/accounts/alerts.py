@@ -67,7 +67,7 @@ def called(row: str, values: Sequence[Any]) -> None:
 
 
 class _Passes:
-    """What looks at the nodes of backward passes: at their streams, and while the switch is on, at their names."""
+    """What looks at the nodes of a backward pass: at streams and, while the switch is on, at names."""
 
     def __init__(self) -> None:
         self.streams: Callable[[], Any] | None = None  # begins what sees to streams
