@@ -59,6 +59,7 @@ from rushlight.toplevel.checks import _check_type as _check_type
 from rushlight.toplevel.checks import _check_value as _check_value
 from rushlight.toplevel.checks import _check_with as _check_with
 from rushlight.ao.quantized_tensors import _choose_qparams_per_tensor as _choose_qparams_per_tensor
+from rushlight import _classes as _classes
 from rushlight.sparse.unchecked import _convert_indices_from_coo_to_csr as _convert_indices_from_coo_to_csr
 from rushlight.sparse.unchecked import _convert_indices_from_csr_to_coo as _convert_indices_from_csr_to_coo
 from rushlight.toplevel.functions import _convolution as _convolution
@@ -150,6 +151,7 @@ from rushlight._engine.tensors.queries import broadcast_shapes as broadcast_shap
 from rushlight._engine.tensors.queries import can_cast as can_cast
 from rushlight._engine.tensors.geometry import channels_last as channels_last
 from rushlight._engine.tensors.geometry import channels_last_3d as channels_last_3d
+from rushlight._classes import classes as classes
 from rushlight.amp.state import clear_autocast_cache as clear_autocast_cache
 from rushlight._dynamo.api import compile as compile
 from rushlight.toplevel.functions import compiled_with_cxx11_abi as compiled_with_cxx11_abi

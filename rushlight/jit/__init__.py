@@ -7,7 +7,8 @@ of a call, reader.py of archives. program/ writes them as TorchScript (codetext.
 
 from __future__ import annotations
 
-from rushlight.jit import frontend
+from rushlight.jit import _logging as _logging, frontend
+from rushlight.jit._profile import _ScriptProfile
 from rushlight.jit.annotations import (
     Attribute,
     Final,
@@ -29,6 +30,7 @@ from rushlight.jit.annotations import (
     wait,
 )
 from rushlight.jit.api import (
+    _hide_source_ranges,
     _unique_state_dict,
     enable_onednn_fusion,
     export_opnames,
@@ -73,11 +75,13 @@ __all__ = [
     "TracingCheckError",
     "_Await",
     "_IgnoreContextManager",
+    "_ScriptProfile",
     "_awaitable",
     "_awaitable_nowait",
     "_awaitable_wait",
     "_drop",
     "_get_trace_graph",
+    "_hide_source_ranges",
     "_overload",
     "_overload_method",
     "_unique_state_dict",

@@ -13,12 +13,12 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.lazy import is_ours
 from rushlight.jit._state import _enabled
-from rushlight.jit.compiler.names import class_type, script_function
+from rushlight.jit.compiler.names import Names, class_type, script_function
 from rushlight.jit.handles import run_graph
 from rushlight.jit.modules import ScriptFunction, ScriptModule, script_module
 from rushlight.jit.program.containers import ScriptDict, ScriptList
-from rushlight.jit.program.graphs import Graph
-from rushlight.jit.program.ir import inlined, walk
+from rushlight.jit.program.graphs import SHOWN, Graph
+from rushlight.jit.program.ir import Function, inlined, walk
 from rushlight.jit.program.runtime import LAST
 from rushlight.jit.state import tracing
 from rushlight.jit.units import scope_of_frame
@@ -67,7 +67,26 @@ def script(
             "module, class, method, function, traceback, frame, or code object was expected, got "
             f"{type(obj).__name__}"
         )
-    return ScriptFunction(script_function(obj), obj)
+    return ScriptFunction(_functional(obj) or script_function(obj), obj)
+
+
+def _functional(function: Any) -> Function | None:
+    """The program of a function of torch.nn.functional that PyTorch has in Python; None of others."""
+    name = getattr(function, "__name__", "")
+    if getattr(torch.nn.functional, name, None) is not function:
+        return None
+    found = Names(lambda name: None).functional(name)
+    return found if isinstance(found, Function) else None
+
+
+@contextmanager
+def _hide_source_ranges() -> Iterator[None]:
+    """Inside, printed graphs do not say which lines nodes come from."""
+    before, SHOWN.ranges = SHOWN.ranges, False
+    try:
+        yield
+    finally:
+        SHOWN.ranges = before
 
 
 def prepared(obj: Any, known: dict[int, Any]) -> Any:

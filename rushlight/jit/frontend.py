@@ -83,7 +83,8 @@ class Source:
         return f"Traceback of TorchScript (most recent call last):\n{self.show(node, function)}"
 
     def show(self, node: Any, function: str = "") -> str:
-        """The lines around, with what is meant underlined."""
+        """The lines around, with what is meant underlined: of a call, what is called."""
+        node = node.func if isinstance(node, ast.Call) else node
         line = getattr(node, "lineno", 1) - 1
         last = min(getattr(node, "end_lineno", None) or line + 1, len(self.lines)) - 1
         whole = isinstance(node, (ast.Try, ast.If, ast.For, ast.While, ast.With))

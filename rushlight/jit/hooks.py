@@ -55,11 +55,16 @@ def compile_call(owner: ClassType) -> Function:
 
 
 def _check_names(owner: ClassType) -> None:
-    """Raise where two hooks have one name."""
+    """Raise where two hooks, or a hook and a method, have one name."""
     shown = owner.qualname.rpartition(".")[2]
     for what, hooks in (("Pre-hook", owner.pre_hooks), ("Hook", owner.hooks)):
         known: dict[str, Any] = {}
         for hook in hooks:
+            if hook.__name__ in owner.methods:
+                raise RuntimeError(
+                    f"Can't define hook: {hook.__name__} on class: {owner.qualname} because a method or hook "
+                    "with that name already exists."
+                )
             if known.setdefault(hook.__name__, hook) is not hook:
                 raise RuntimeError(
                     f"{what} '{hook.__name__}' on {shown} has at least two different python definitions. "

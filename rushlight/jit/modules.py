@@ -619,7 +619,7 @@ def attributes(module: Module, owner: ClassType, notes: dict[str, Type]) -> None
             _field(owner, name, from_python(value.type), "attribute")
             continue
         if name in constants and name not in module._modules:
-            owner.constants[name] = value
+            owner.constants[name] = _valid_constant(name, value, cls.__name__)
             continue
         try:
             t = notes.get(name) or of_value(value, _class_of)
@@ -630,6 +630,22 @@ def attributes(module: Module, owner: ClassType, notes: dict[str, Type]) -> None
                 owner.extras[name] = value
             else:
                 owner.failed[name] = type(value).__name__, _why_no_type(value, error)
+
+
+_CONSTANTS = (bool, float, int, str, type(None), torch.device, torch.layout, torch.dtype, torch.qscheme)
+
+
+def _valid_constant(name: str, value: Any, owner: str) -> Any:
+    """A constant of a module, lists as tuples; TypeError for what cannot be one."""
+    if isinstance(value, _CONSTANTS):
+        return value
+    if isinstance(value, (tuple, list)):
+        return tuple(_valid_constant(name, part, owner) for part in value)
+    raise TypeError(
+        f"\n'{torch.typename(type(value))}' object in attribute '{owner}.{name}' is not a valid constant.\n"
+        "Valid constants are:\n1. a nn.ModuleList\n2. a value of type "
+        f"{{{', '.join(map(torch.typename, _CONSTANTS))}}}\n3. a list or tuple of (2)\n"
+    )
 
 
 def _why_no_type(value: Any, error: TypeError) -> str:

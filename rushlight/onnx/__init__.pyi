@@ -11,4 +11,5 @@ from rushlight.onnx.errors import OnnxExporterError as OnnxExporterError
 from rushlight.onnx import errors as errors
 from rushlight.onnx.exporter import export as export
 from rushlight.onnx.exporter import is_in_onnx_export as is_in_onnx_export
+from rushlight.onnx.errors import producer_version as producer_version
 def __dir__() -> list[str]: ...

@@ -56,6 +56,9 @@ class _Empty:
     def __init__(self, name: str) -> None:
         self._name = name
 
+    def __repr__(self) -> str:
+        return f"<module 'torch.ops.{self._name}' from 'torch.ops'>"
+
     def __getattr__(self, name: str) -> object:
         if name in ("__origin__", "__self__"):  # PyTorch's words for what its own tools ask for
             raise AttributeError(f"Invalid attribute '{name}' for '_OpNamespace' '{self.__dict__['_name']}'")

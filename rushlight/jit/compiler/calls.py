@@ -294,7 +294,7 @@ class Calls(Indexing):
             taken.append(self.convert(value, t, node, message, implicit=True))
         if left:
             raise self.error(
-                node, f"\n{declaration(function)}:\nUnknown keyword argument '{next(iter(left))}'."
+                node, f"\n{declaration(function)}:\nKeyword argument {next(iter(left))} unknown.\n"
             )
         return taken
 
@@ -536,6 +536,9 @@ class Calls(Indexing):
         return self.constant(node, False)
 
     call_is_compiling = call_is_exporting = call_is_tracing
+    # overrides.has_torch_function(...): programs know tensors alone
+    call_has_torch_function = call_has_torch_function_unary = call_is_tracing
+    call_has_torch_function_variadic = call_is_tracing
 
     def call_fork(self, node: ast.Call, wanted: Any) -> Any:
         """torch.jit.fork(f, ...): run now; wait() gives the result."""

@@ -184,10 +184,11 @@ class Expressions:
         if isinstance(found, Known):
             with contextlib.suppress(TypeError):
                 return self.constant(node, *self.names.plain(found.object))
-            name = getattr(found.object, "__name__", type(found.object).__name__)
             raise self.error(
                 node,
-                f"Python object '{name}' of type {type(found.object).__name__} cannot be used as a value",
+                f"python value of type '{type(found.object).__name__}' cannot be used as a value. Perhaps it "
+                "is a closed over global variable? If so, please consider passing it in as an argument or "
+                "use a local variable instead.",
             )
         if isinstance(found, Function):
             return self.emit(node, "prim::Constant", (), FUNCTION, value=found).output
@@ -359,6 +360,12 @@ class Expressions:
             for own in (f"__i{plain}__", f"__{plain}__")[not inplace :]:
                 if owner.method(own) is not None:
                     return self.value(self.call_method(Method(left, owner, own), [right], {}, node), node)
+            if inplace:
+                raise self.error(
+                    node,
+                    f"Cannot emit inplace op on {left.type} since it does not define an __i{plain}__ or "
+                    f"__{plain}__ method",
+                )
         if left.type.kind == right.type.kind == "Tuple" and name == "add":
             both = [self.tuple_item(v, i, node) for v in (left, right) for i in range(len(v.type.args))]
             return self.value(Items(both), node)
@@ -371,6 +378,8 @@ class Expressions:
         if isinstance(node.op, ast.Not):
             known, _, _ = self.test(node)
             return self.constant(node, known) if isinstance(known, bool) else known
+        if isinstance(node.op, ast.USub) and _is_least(node.operand):
+            return self.constant(node, -1 << 63)
         value = self.expr(node.operand)
         if (
             isinstance(node.op, ast.USub)
@@ -534,6 +543,11 @@ class Expressions:
     def at_BoolOp(self, node: ast.BoolOp) -> Any:
         """Of Conditions, below."""
         raise NotImplementedError
+
+
+def _is_least(node: Any) -> bool:
+    """Whether it is the number whose negative is the least integer."""
+    return isinstance(node, ast.Constant) and type(node.value) is int and node.value == 1 << 63
 
 
 def _of_self(schema: schemas.Schema, t: Type) -> bool:

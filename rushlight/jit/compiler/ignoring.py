@@ -35,8 +35,8 @@ class Stays:
     a tensor first, and gives one or as many as the program takes apart.
     """
 
-    def __init__(self, called: Any, first: str = "self", name: str = "") -> None:
-        self.called, self.first, self.name = called, first, name
+    def __init__(self, called: Any, first: str = "self", name: str = "", returns: Type = TENSOR) -> None:
+        self.called, self.first, self.name, self.returns = called, first, name, returns
 
     def __compile_call__(self, compiler: Any, node: Any, args: list[Any], named: dict[str, Any]) -> Any:
         given = [compiler.value(a, node) for a in args]
@@ -50,7 +50,7 @@ class Stays:
             why = f"Keyword argument {next(iter(named))} unknown."
         if why:
             raise compiler.error(node.func, f"\n{self.name}(Tensor {self.first}, ...) -> Tensor 0:\n{why}\n")
-        return compiler.emit(node, "prim::PythonOp", given, TENSOR, python=self.called).output
+        return compiler.emit(node, "prim::PythonOp", given, self.returns, python=self.called).output
 
 
 class Applies:
@@ -65,9 +65,15 @@ class Applies:
 
 
 def stays(found: Any) -> Stays | None:
-    """What a program calls that stays Python: a module that is not compiled, or a Function's `apply`."""
+    """What a program calls that stays Python: a module that is not compiled, an object whose __call__ is
+    ignored, or a Function's `apply`.
+    """
     if isinstance(found, torch.nn.Module):
         return Stays(found)
+    called = next((vars(base)["__call__"] for base in type(found).__mro__ if "__call__" in vars(base)), None)
+    if getattr(called, "_torchscript_modifier", "") in LEFT:
+        said = inspect.get_annotations(called, eval_str=True)  # type: ignore[arg-type]
+        return Stays(found, returns=from_python(said["return"]) if "return" in said else TENSOR)
     owner = getattr(found, "__self__", None)
     if isinstance(owner, type) and issubclass(owner, torch.autograd.Function) and found == owner.apply:
         return Stays(Applies(owner), "cls", "Function.apply")

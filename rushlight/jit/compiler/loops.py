@@ -257,6 +257,9 @@ class Loops(Conditions):
 
         def add() -> None:
             key, value = self.expr(node.key), self.expr(node.value)
+            if key.type.kind in ("Union", "Optional"):
+                told = "Dicts may only contain homogeneous keys, but the type of the first generated key was "
+                raise self.error(node, f"{told}{key.type}")
             made.type = Type("Dict", (key.type, value.type))
             self.call_builtin("aten::_set_item", [made, key, value], {}, node)
 

@@ -31,7 +31,9 @@ from rushlight.jit.compiler.signatures import (
     MUTABLE,
     NO_GETSTATE,
     UNTYPED,
+    check_type,
     comment,
+    defaults_of,
     is_any,
     is_mutable,
     no_type,
@@ -72,7 +74,8 @@ from rushlight.nn.utils.rnn import PackedSequence
 
 _SPECIAL_NAMES = (
     "annotate unchecked_cast uninitialized is_scripting is_tracing is_compiling is_exporting isinstance fork "
-    "wait _fork _wait _awaitable _awaitable_wait _awaitable_nowait"
+    "wait _fork _wait _awaitable _awaitable_wait _awaitable_nowait has_torch_function "
+    "has_torch_function_unary has_torch_function_variadic"
 ).split()
 _SPECIAL_BUILTINS = (print, getattr, isinstance, hasattr, range, enumerate, zip)
 
@@ -153,6 +156,8 @@ class Names:
     def annotation(self, node: Any, compiler: Any) -> Type:
         """The type that an annotation means."""
         callstack.calls(compiler.source, node)
+        if compiler.source.file == "<string>":
+            check_type(node, compiler)
 
         def find(part: Any) -> Any:
             if isinstance(part, ast.Name) and part.id in BY_NAME:
@@ -430,7 +435,7 @@ def script_function(function: Any) -> Function:
             Names(scope_of(function, _annotated(function, tree))),
             unique(path),
             None,
-            _defaults(function),
+            defaults_of(function),
             lambda f: _compiled.__setitem__(function, f),
         )
     return found
@@ -446,14 +451,6 @@ def _annotated(function: Any, tree: ast.FunctionDef) -> Callable[[str], Any]:
         if isinstance(note, ast.Name)
     }
     return lambda name: NOTHING if isinstance(known.get(name), str) else known.get(name, NOTHING)
-
-
-def _defaults(function: Any) -> dict[str, Any]:
-    return {
-        n: p.default
-        for n, p in inspect.signature(function).parameters.items()
-        if p.default is not inspect.Parameter.empty
-    }
 
 
 def build(
@@ -576,7 +573,7 @@ def method_of(
         Names(scope_of(function, around)),
         f"{owner.qualname}.{name or tree.name}",
         owner,
-        _defaults(function),
+        defaults_of(function),
         lambda f: owner.methods.update({name or tree.name: f}),
     )
 
@@ -605,7 +602,7 @@ def _dataclass_init(function: Any, owner: ClassType, around: Callable[[str], Any
         found,
         f"{owner.qualname}.__init__",
         owner,
-        _defaults(function),
+        defaults_of(function),
         lambda f: owner.methods.update({"__init__": f}),
     )
 
@@ -653,7 +650,7 @@ def _declared_method(function: Any, owner: ClassType) -> Function:
     """A method of an interface: its arguments and result."""
     tree, source = parsed(function)
     names = Names(scope_of(function, _annotated(function, tree)))
-    return declared(tree, source, names, f"{owner.qualname}.{tree.name}", owner, _defaults(function))
+    return declared(tree, source, names, f"{owner.qualname}.{tree.name}", owner, defaults_of(function))
 
 
 def _class_type(cls: type) -> Type:

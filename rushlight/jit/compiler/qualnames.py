@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 _taken: dict[str, int] = {}
+_tuples: dict[str, object] = {}  # what fields named tuples have
 
 
 def unique(name: str) -> str:
@@ -18,6 +19,13 @@ def unique(name: str) -> str:
     return f"{space}.___torch_mangle_{number}.{last}"
 
 
+def claim(name: str, fields: object) -> None:
+    """Say what fields the named tuple of a qualified name has; RuntimeError where it had others."""
+    if _tuples.setdefault(name, fields) != fields:
+        raise RuntimeError(f"Can't redefine NamedTuple: {name}")
+
+
 def forget_names() -> None:
     """Let names of functions and classes begin anew, as in a fresh program."""
     _taken.clear()
+    _tuples.clear()

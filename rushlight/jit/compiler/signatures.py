@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from typing import Any
 
@@ -96,6 +97,43 @@ def _type_line(tree: ast.FunctionDef, source: Source) -> str:
         )
     types = [line.partition("# type:")[2].strip() for line in told[:result]]
     return told[result].replace("...", ", ".join(types))
+
+
+def defaults_of(function: Any) -> dict[str, Any]:
+    """The defaults of a Python function's arguments."""
+    formal = inspect.signature(function).parameters
+    return {name: p.default for name, p in formal.items() if p.default is not inspect.Parameter.empty}
+
+
+_OPERATORS = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.MatMult: "@",
+    ast.Not: "not",
+    ast.USub: "unary minus",
+    ast.Invert: "~",
+    ast.And: "and",
+    ast.Or: "or",
+}
+
+
+def check_type(node: Any, compiler: Any) -> None:
+    """Raise for an annotation, in a program that is given as text, that is no type but a computation."""
+    if isinstance(node, ast.Subscript):
+        for part in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
+            check_type(part, compiler)
+        return
+    told = _OPERATORS.get(type(getattr(node, "op", None)))
+    told = "apply" if isinstance(node, ast.Call) else told
+    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float, complex)):
+        told = "const"
+    if told is not None:
+        raise compiler.error(node, f"Expression of type {told} cannot be used in a type expression")
 
 
 def no_type(message: str, node: Any, compiler: Any) -> Exception:

@@ -79,7 +79,7 @@ class Compiler(Contexts):
         """`a = b = value`; a `return`, which exits.py has made an assignment, too."""
         if getattr(node, "is_return", False):
             self.env[exits.RESULT] = self.result(
-                self.value(self.sugar(node.value, self.function.returns), node), node
+                self.value(self.sugar(node.value, self.function.returns), node.value), node
             )
             return
         known = self.env.get(node.targets[0].id) if isinstance(node.targets[0], ast.Name) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,15 @@ from rushlight.jit.program.types import TENSOR, Type as Plain, of_value
 
 if TYPE_CHECKING:  # it shows its programs as graphs
     from rushlight.jit.tracing.tracer import Tracer
+
+
+class _Shown(threading.local):
+    """What graphs tell when they are printed, in each thread: the lines that nodes come from."""
+
+    ranges = True
+
+
+SHOWN = _Shown()
 
 
 class Graph(Block):
@@ -205,13 +215,14 @@ class Graph(Block):
 
     def __str__(self) -> str:
         self._written()
-        return self._text
+        return self._text if SHOWN.ranges else self.str(False)
 
     __repr__ = __str__
 
     def str(self, print_source_ranges: bool = True) -> str:
         """The text, with or without the lines that nodes come from."""
-        lines = str(self).split("\n")
+        self._written()
+        lines = self._text.split("\n")
         return "\n".join(line if print_source_ranges else line.partition(" # ")[0] for line in lines)
 
 

@@ -111,7 +111,7 @@ class GraphWriter:
         if node.kind == "prim::fork":
             head = f"prim::fork_{len(self.forked)}"
             self.forked.append(node.attrs["function"])
-        self.lines.append(f"{pad}{outputs}{' = ' if outputs else ''}{head}({', '.join(inputs)}){place}")
+        self.lines.append(f"{pad}{outputs} = {head}({', '.join(inputs)}){place}")
         for i, block in enumerate(node.blocks):
             params = list(map(self.name, block.params))
             if node.kind == "prim::Loop" and node.attrs.get("while"):

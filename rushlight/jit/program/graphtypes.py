@@ -195,10 +195,35 @@ TYPES: dict[str, type[Type]] = {
 }
 
 
+class InferredType:
+    """The type of a value, or the reason why it has none."""
+
+    def __init__(self, found: Type | builtins.str) -> None:
+        self._found = found
+
+    def success(self) -> bool:
+        """Whether there is a type."""
+        return isinstance(self._found, Type)
+
+    def type(self) -> Type:
+        """The type; RuntimeError where there is none."""
+        if not isinstance(self._found, Type):
+            raise RuntimeError(
+                f"Tried to get the type from an InferredType but the type is null. Reason: {self._found}"
+            )
+        return self._found
+
+    def reason(self) -> builtins.str:
+        """Why there is none; empty where there is one."""
+        return "" if isinstance(self._found, Type) else self._found
+
+
 class ListType(Type):
     """The type of a list."""
 
     def __init__(self, element: Type | Plain) -> None:
+        if element is None:
+            raise RuntimeError("Can not create ListType with None type")
         super().__init__(element if isinstance(element, Plain) else Plain("List", (element._type,)))
 
     @staticmethod

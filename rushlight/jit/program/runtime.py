@@ -201,10 +201,24 @@ def extended(where: list[Any], more: list[Any]) -> list[Any]:
 
 
 def part(value: Any, start: Any = None, end: Any = None, step: int = 1) -> Any:
-    """value[start:end:step] of a list or text."""
+    """value[start:end:step] of a list or text; RuntimeError for steps that PyTorch does not have."""
     if step == 0:
         raise RuntimeError("List slice should have non-zero step")
+    if step == -1 << 63:
+        raise RuntimeError("List slice step is out of bounds")
     return value[start:end:step]
+
+
+def number(value: Any, whole: bool = False) -> Any:
+    """A tensor's number, where a tensor was given for a number; RuntimeError where PyTorch has it written."""
+    if value.requires_grad:
+        raise RuntimeError("Cannot input a tensor that requires grad as a scalar argument")
+    if value.dim():
+        raise RuntimeError("Cannot input a tensor of dimension other than 0 as a scalar argument")
+    if whole and (value.is_floating_point() or value.is_complex()):
+        shown = value.dtype.legacy
+        raise RuntimeError(f"Cannot input a tensor of type {shown} as an integral argument")
+    return value.item()
 
 
 def unwrapped(value: Any) -> Any:

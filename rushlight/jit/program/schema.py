@@ -374,7 +374,7 @@ def _arguments(
     if surplus:
         return f"Expected at most {len(places)} arguments but found {len(args)} positional arguments."
     found += args[len(places) :]
-    return f"Unknown keyword argument '{next(iter(left))}'." if left else found
+    return f"Keyword argument {next(iter(left))} unknown." if left else found
 
 
 def text(schema: Schema) -> str:

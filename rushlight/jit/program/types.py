@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from rushlight._engine.lazy import is_ours
+from rushlight.jit.compiler.qualnames import claim
 
 
 @dataclass(frozen=True)
@@ -232,7 +233,9 @@ def _named(found: Any, name: str) -> Type | None:
                     "Tensors are not supported as default NamedTuple fields. Their mutability could lead to "
                     "potential memory aliasing problems"
                 )
-        return Type("Tuple", tuple(from_python(notes.get(n, TENSOR)) for n in found._fields), found)
+        t = Type("Tuple", tuple(from_python(notes.get(n, TENSOR)) for n in found._fields), found)
+        claim(qualified(found), (found._fields, t.args))
+        return t
     return _of_ours(name) if is_ours(found) else None
 
 

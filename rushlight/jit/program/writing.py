@@ -15,6 +15,7 @@ _STATEMENTS = frozenset(
         "prim::If",
         "prim::Loop",
         "prim::Print",
+        "prim::AddStatValue",
         "prim::SetAttr",
         "prim::TupleUnpack",
         "prim::ListUnpack",

@@ -127,14 +127,24 @@ def is_not(x: Any, y: Any) -> bool:
     return x is not y
 
 
-@plain("Int", "IntImplicit")
+@plain("Int")
 def to_int(x: Any) -> int:
     return int(x)
 
 
-@plain("Float", "FloatImplicit")
+@plain("Float")
 def to_float(x: Any) -> float:
     return float(x)
+
+
+@plain("IntImplicit")
+def taken_as_int(x: Any) -> int:
+    return int(rt.number(x, True))
+
+
+@plain("FloatImplicit")
+def taken_as_float(x: Any) -> float:
+    return float(rt.number(x))
 
 
 @plain("Bool")
@@ -149,7 +159,7 @@ def to_complex(*parts: Any) -> complex:
 
 @plain("ScalarImplicit")
 def to_scalar(x: Any) -> Any:
-    return x.item()
+    return rt.number(x)
 
 
 @plain("round")

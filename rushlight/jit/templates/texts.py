@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rushlight.jit._logging import add_stat_value, time_point
 from rushlight.jit.program import runtime as rt
 from rushlight.jit.templates.table import plain
+
+plain("prim::AddStatValue")(add_stat_value)
+plain("prim::TimePoint")(time_point)
 
 
 def stop(text: str, end: int) -> int:

@@ -154,6 +154,10 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
         self.know(made, value)
         return made
 
+    def note(self, op: Builtin, args: Any) -> None:
+        """Make a call that gives no tensor a node."""
+        self.compiler.call(op, [self.value(a) for a in args], {}, _AT)
+
     def value(self, found: Any) -> Value:
         """The program's value for an argument."""
         known = self.values.get(id(found))

@@ -1,0 +1,203 @@
+"""What scripts say where they cannot be compiled or run, and what else of torch.jit tells: PyTorch's words."""
+
+from __future__ import annotations
+
+import io
+from collections import namedtuple
+from typing import Any
+
+import pytest
+
+import rushlight as torch
+
+One, Other = namedtuple("Pair", ["a", "b"]), namedtuple("Pair", ["c"])
+
+
+class Plain:
+    def __init__(self) -> None:
+        self.count = 1
+
+
+class Left:
+    @torch.jit.ignore
+    def __call__(self, *args: Any) -> str:
+        return type(args[0]).__name__
+
+
+left = Left()
+
+
+def test_refusals() -> None:
+    def keyword(x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(x, other=3)
+
+    def value() -> Any:
+        return io.BytesIO
+
+    def in_place(x: int) -> int:
+        plain = Plain()
+        plain += Plain()  # type: ignore[operator]
+        return x
+
+    def keys() -> Any:
+        some = [1, "a"]
+        others = ["b", "c"]
+        return dict(zip(some, others))
+
+    for function, words, marked in (
+        (keyword, "Keyword argument other unknown", "torch.relu"),
+        (value, "python value of type 'type' cannot be used as a value", "io.BytesIO"),
+        (in_place, "Cannot emit inplace op on __torch__.* since it does not define an __iadd__", ""),
+        (keys, r"type of the first generated key was Union\[int, str\]", ""),
+    ):
+        with pytest.raises(RuntimeError, match=words) as error:
+            torch.jit.script(function)
+        if marked:
+            assert f"{'~' * len(marked)} <--- HERE" in str(error.value)
+
+
+@pytest.mark.parametrize(("text", "kind"), [("List[3]", "const"), ("Tuple[3 + 4, Tensor]", r"\+")])
+def test_types_that_are_computations(text: str, kind: str) -> None:
+    with pytest.raises(RuntimeError, match=f"Expression of type {kind} cannot be used in a type expr"):
+        torch.jit.CompilationUnit(f"def f(x: {text}) -> int:\n    return 1\n")
+
+
+def test_the_least_step_is_out_of_bounds() -> None:
+    text = "def f(x: List[int]) -> List[int]:\n    return x[::-9223372036854775808]\n"
+    with pytest.raises(RuntimeError, match="List slice step is out of bounds"):
+        torch.jit.CompilationUnit(text).f([1, 2])
+
+
+def test_constants_are_of_a_few_types() -> None:
+    class Holder(torch.nn.Module):
+        __constants__ = ["held"]
+
+        def __init__(self, held: Any) -> None:
+            super().__init__()
+            self.held = held
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x
+
+    assert torch.jit.script(Holder((1, 2.0, "x"))) is not None
+    with pytest.raises(TypeError, match="'dict' object in attribute 'Holder.held' is not a valid constant"):
+        torch.jit.script(Holder((3, 4, {})))
+
+
+def test_hooks_and_named_tuples_have_names_of_their_own() -> None:
+    class Inner(torch.nn.Module):
+        def helper(self, x: torch.Tensor) -> torch.Tensor:
+            return x
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.helper(x)
+
+    def helper(self: Any, input: tuple[torch.Tensor]) -> tuple[torch.Tensor]:
+        return input
+
+    inner = Inner()
+    inner.register_forward_pre_hook(helper)
+    with pytest.raises(RuntimeError, match="Can't define hook: helper on class: .*already exists"):
+        torch.jit.script(inner)
+
+    def both(x: One, y: Other) -> One:  # type: ignore[valid-type]
+        return x
+
+    with pytest.raises(RuntimeError, match="Can't redefine NamedTuple"):
+        torch.jit.script(both)
+
+
+def test_tensors_as_numbers() -> None:
+    @torch.jit.script
+    def rows(x: torch.Tensor, dim: torch.Tensor) -> torch.Tensor:
+        return x.unsqueeze(dim)  # type: ignore[arg-type]
+
+    x = torch.zeros(3)
+    assert rows(x, torch.tensor(0)).shape == (1, 3)
+    for given, words in (
+        (torch.tensor(1.5), "a tensor of type Float as an integral argument"),
+        (torch.tensor(1.5, requires_grad=True), "a tensor that requires grad as a scalar argument"),
+        (torch.tensor([0]), "a tensor of dimension other than 0 as a scalar argument"),
+    ):
+        with pytest.raises(RuntimeError, match=f"Cannot input {words}"):
+            rows(x, given)
+
+
+def test_an_object_that_is_left_to_python() -> None:
+    def f(x: torch.Tensor) -> str:
+        return left(x)
+
+    assert torch.jit.script(f)(torch.ones(2)) == "Tensor"
+
+
+def test_functions_of_the_library() -> None:
+    loss = torch.jit.script(torch.nn.functional.triplet_margin_loss)
+    a, b, c = torch.randn(3, 4, 5).unbind()
+    assert torch.equal(loss(a, b, c), torch.nn.functional.triplet_margin_loss(a, b, c))
+    made = torch.jit.CompilationUnit("def f(x):\n    return torch.nn.init.constant_(x, 2.5)\n")
+    assert torch.equal(made.f(torch.zeros(2)), torch.full((2,), 2.5))
+
+
+def test_results_of_ifs_and_loops_stand_as_they_are_read() -> None:
+    @torch.jit.script
+    def f(n: int) -> int:
+        a = 1
+        b = 2
+        c = 3
+        for _ in range(n):
+            c = c + 1
+            b = b + 1
+            a = a + 1
+            print(a, b)
+        return c
+
+    assert "%c : int, %a : int, %b : int" in str(f.graph).replace(".2", "").replace(".4", "")
+    assert f(2) == 5
+
+
+def test_counters() -> None:
+    from rushlight.jit import _logging as logs
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        torch.jit._logging.add_stat_value("calls", 2)
+        return x + 1
+
+    made, traced = torch.jit.script(f), torch.jit.trace(f, torch.ones(1))
+    logger = logs.LockingLogger()
+    before = logs.set_logger(logger)
+    try:
+        made(torch.ones(1))
+        traced(torch.ones(1))
+    finally:
+        logs.set_logger(before)
+    assert logger.get_counter_val("calls") == 4
+    logger.set_aggregation_type("calls", logs.AggregationType.AVG)
+    assert logger.get_counter_val("calls") == 2
+    assert " = prim::AddStatValue(" in str(made.graph)
+
+
+def test_lines_are_counted_and_hidden() -> None:
+    @torch.jit.script
+    def f(x: torch.Tensor) -> torch.Tensor:
+        for _ in range(3):
+            x = x * 2
+        return x
+
+    profile = torch.jit._ScriptProfile()
+    profile.enable()
+    profile.disable()
+    assert profile.dump_string() == ""
+    profile.enable()
+    f(torch.ones(1))
+    profile.disable()
+    told = profile.dump_string()
+    assert "Line Contents" in told
+    assert "for _ in range(3):" in told
+    with torch.jit._hide_source_ranges():
+        assert "test_pytorch_words" not in repr(f.graph)
+    assert "test_pytorch_words" in repr(f.graph)
+
+
+def test_classes_of_extensions() -> None:
+    with pytest.raises(RuntimeError, match="Tried to instantiate class 'some.Thing', but it does not exist!"):
+        torch.classes.some.Thing(3)
