@@ -42,6 +42,7 @@ register(
         "binomial numbers": "moves.rejection:binomials",
         # products and their relatives
         "matrix product": "products.gemm:multiplier",
+        "rounded matrix product": "products.gemm:rounded",
         "packed matrix": "products.tiles:packed",
         "suits the team": "products.tiles:suits",
         "elimination": "products.elimination:eliminated",

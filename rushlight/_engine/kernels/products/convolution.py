@@ -66,14 +66,14 @@ def convolution(which: str, a: Array, b: Array, *how: Any) -> Callable[[Array, A
 
 
 def pairs(which: str, a: Array, b: Array, *how: Any) -> Callable[[Array, Array], Any] | None:
-    """`convolution` of bfloat16, in float32, by an instruction for pairs; None where it does not fit."""
+    """`convolution` of bfloat16, in bfloat16, by an instruction for pairs; None where it does not fit."""
     if not (a.dtype == b.dtype == _BFLOAT16 and a.size and b.size and target.available() and target.pairs()):
         return None
     if settings.kernels == "numpy" or divided(which, a, b) or not team.possible():
         return None
     groups, even = how[4 if which == "to_input" else 3], _evened(which)
     if which == "to_weight":
-        if b.shape[-1] % 2 or how[1][-1] != 1:  # places are the pairs
+        if b.shape[-1] % 2:  # places are the pairs
             return None
     elif groups > 1 and (b.shape[1] if which == "forward" else b.shape[0] // groups) % 2:
         return None
@@ -152,6 +152,11 @@ class _Form(NamedTuple):
         """Elements that are multiplied at once."""
         return 2 if self.pairs else 1
 
+    @property
+    def made(self) -> Any:
+        """The dtype of results."""
+        return _BFLOAT16 if self.pairs else self.sums
+
     def wide(self, a: _Layout, pads: Pads, channels: int, last: bool) -> _Layout:
         """How the first operand lies as it is read: with so many channels, that lie last, if pairs are of
         channels.
@@ -163,7 +168,7 @@ class _Form(NamedTuple):
 
     def apart(self, step: int) -> dict[str, Any]:
         """What a Product is told of the halves of a pair of the second operand."""
-        return {"stored": PAIRS, "apart": step} if self.pairs else {}
+        return {"stored": PAIRS, "apart": step, "made": _BFLOAT16.name} if self.pairs else {}
 
 
 def _laid(dtype: Any, shape: Ints, last: bool = False) -> _Layout:
@@ -199,7 +204,7 @@ class _Plan(Product):
         super().__init__(form.sums, *steps, **halves)
         self.given, self.pads, self.shape, self.strides = a, pads, c.shape, c.strides
         self.form, self.read = form, read
-        self.last = c.strides != _laid(form.sums, c.shape).strides
+        self.last = c.strides != _laid(form.made, c.shape).strides
         # Whether windows are packed instead of filters; C's channels come first then.
         self.turned = False
         # Whether C, whose channels lie last, is to be laid out row by row when it is there.
@@ -227,22 +232,29 @@ class _Plan(Product):
     def run(self, a: Array, source: Array) -> Array:
         """C."""
         n, channels, *space = self.shape
-        c = np.empty((n, *space, channels) if self.last else self.shape, self.dtype)
+        # As what they are in memory: NumPy copies elements of its own types in half the time.
+        of = np.dtype(np.uint16) if self.form.pairs else self.dtype
+        c = np.empty((n, *space, channels) if self.last else self.shape, of)
         c = _channels_second(c) if self.last else c
-        to = np.empty((channels, n, *space), self.dtype) if self.turned else c
+        to = np.empty((channels, n, *space), of) if self.turned else c
         self.call(self.threads(), source, np.empty(self.size, np.uint8), self.wide(a), to)
         if self.turned:
             c[...] = to.swapaxes(0, 1)
-        return _rows(c) if self.relaid else c
+        return (_rows(c) if self.relaid else c).view(self.form.made)
 
-    def few(self, windows: Array, at: Array, filters: Array, bt: Array) -> bool:
+    def few(self, windows: Array, at: Array, filters: Array, bt: Array, apart: tuple[int, int]) -> bool:
         """Where filters are many and windows few, the product with these packed: whether that is so.
 
-        Their offsets are those of windows and filters, and of an element in each.
+        Their offsets are those of windows and filters, and of an element in each; apart: bytes between the
+        halves of a pair of each, where there are pairs.
         """
-        j, i, item = len(windows), len(filters), self.dtype.itemsize
+        j, i, item = len(windows), len(filters), self.form.made.itemsize
         self.turned = effort(i, j, j, self.dtype) < effort(j, i, i, self.dtype)
         if self.turned:
+            if self.form.pairs:
+                self.apart = apart[0]
+                if apart[1] != item:
+                    self.divide(apart[1])
             self.steps_j = 0, item
             first = self.panels(0, j, at, windows)
             rows = STRIP if i >= 2 * STRIP else self.high
@@ -312,7 +324,7 @@ def forward(
     pads, deep = [(p, p) for p in padding], form.deep
     (samples, _, *_), (outs, channels, *kernel) = x.shape, w.shape
     wide = form.wide(x, pads, channels * groups, True)
-    c = _laid(form.sums, (samples, outs, *out), convolves_last(x, w))
+    c = _laid(form.made, (samples, outs, *out), convolves_last(x, w))
     xs, ws, cs = wide.strides, w.strides, c.strides
     plan = _Plan(form, x, pads, wide, c, (ws[0], cs[1]), **form.apart(ws[1]))
     most, parts = _parts(samples, prod(out))
@@ -325,7 +337,8 @@ def forward(
     sizes, of_x, of_w = zip(*inner, strict=True)
     at, bt = offsets(sizes, of_x), offsets(sizes, of_w)
     each = outs // groups
-    if groups == 1 and most == samples and not form.pairs and plan.few(ai, at, np.arange(outs) * ws[0], bt):
+    apart = xs[1], ws[1]
+    if groups == 1 and most == samples and plan.few(ai, at, np.arange(outs) * ws[0], bt, apart):
         return plan
     for k in range(groups):
         starts = [
@@ -348,7 +361,7 @@ def to_input(
     last = convolves_last(g, w)
     # Places that lie apart are stored one by one, unless their channels lie side by side.
     relaid = not last and stride[-1] > 1 and channels >= _SIDE_BY_SIDE
-    c = _laid(form.sums, (samples, channels * groups, *space), last or relaid)
+    c = _laid(form.made, (samples, channels * groups, *space), last or relaid)
     gs, ws, cs = wide.strides, w.strides, c.strides
     plan = _Plan(form, g, pads, wide, c, (ws[1], cs[1]), **form.apart(ws[0]))
     plan.relaid = relaid
@@ -367,8 +380,7 @@ def to_input(
             groups == 1
             and most == samples
             and {*stride} == {1}
-            and not form.pairs
-            and plan.few(ai, at, np.arange(channels) * ws[1], bt)
+            and plan.few(ai, at, np.arange(channels) * ws[1], bt, (gs[1], ws[0]))
         ):
             return plan
         for k in range(groups):
@@ -417,12 +429,14 @@ def to_weight(
     pads = [(p, p) for p in padding]
     wide, deep = form.wide(x, pads, x.shape[1], False), form.deep
     (samples, outs, *out), channels = g.shape, x.shape[1] // groups
-    c = _laid(form.sums, (outs, channels, *kernel), convolves_last(x, g))
+    c = _laid(form.made, (outs, channels, *kernel), convolves_last(x, g))
     gs, xs, cs = g.strides, wide.strides, c.strides
     # Few places of a sample are walked with those of the others.
     whole = samples * prod(out) <= _TOGETHER
     steps = (gs[1], cs[0]), (xs[0], gs[0]), 1 if whole else samples
     plan = _Plan(form, x, pads, wide, c, *steps, **form.apart(gs[-1]))
+    if form.pairs and stride[-1] > 1:
+        plan.divide(stride[-1] * xs[-1])
     # In the order of C's memory: neighbouring rows of the product share its cache lines.
     order = [*range(1, len(kernel) + 1), 0] if plan.last else [*range(len(kernel) + 1)]
     ai, ci = (

@@ -65,10 +65,13 @@ class _Side(NamedTuple):
 
 
 class _Kind(NamedTuple):
-    """sums: their dtype. stored: the operands', where it is another, or "pairs" (see tile_code.py)."""
+    """sums: their dtype. stored: the operands', where it is another, or "pairs" (see tile_code.py). made: the
+    result's.
+    """
 
     sums: Any
     stored: str
+    made: Any
 
     @property
     def deep(self) -> int:
@@ -87,19 +90,27 @@ def _kind(dtype: Any, odd: bool) -> _Kind | None:
         return None
     name = dt.from_numpy_dtype(dtype).name
     if name in ("float32", "float64"):
-        return _Kind(dtype, "")
+        return _Kind(dtype, "", dtype)
+    wide = np.dtype(np.float32)
     if name == "bfloat16":
-        return _Kind(np.dtype(np.float32), PAIRS if target.pairs() and not odd else name)
-    return _Kind(np.dtype(np.float32), name) if name == "float16" and target.host().half else None
+        return _Kind(wide, PAIRS if target.pairs() and not odd else name, wide)
+    return _Kind(wide, name, wide) if name == "float16" and target.host().half else None
 
 
-def multiplier(a: Array, b: Array, rows: int = 0) -> Callable[[Array, Array], Any] | None:
-    """The product of large operands of two or more axes that lie like these, in the dtype of sums; None where
-    there is no machine code for them. rows: see `planned`.
+def rounded(a: Array, b: Array) -> Callable[[Array, Array], Any] | None:
+    """The product of large matrices of two-byte floats that lie like these, in their dtype; None where that
+    is not made at once.
+    """
+    return None if fits(a, b) or a.shape[-1] > DEEP else multiplier(a, b, made=a.dtype)
+
+
+def multiplier(a: Array, b: Array, rows: int = 0, made: Any = None) -> Callable[[Array, Array], Any] | None:
+    """The product of large operands of two or more axes that lie like these, in the dtype of sums or as `made`;
+    None where there is no machine code for them. rows: see `planned`.
     """
     if fits(a, b):
         return dots
-    plan = planned(a, b, rows)
+    plan = planned(a, b, rows, made)
     if plan is None:
         return None
     shape = *np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]
@@ -113,7 +124,7 @@ def multiplier(a: Array, b: Array, rows: int = 0) -> Callable[[Array, Array], An
     return run
 
 
-def planned(a: Array, b: Array, rows: int = 0) -> PreparedProduct | None:
+def planned(a: Array, b: Array, rows: int = 0, made: Any = None) -> PreparedProduct | None:
     """What `multiplier` runs, for a result in C order. rows: those of a job; 0 for what suits most."""
     if (
         settings.kernels == "numpy"
@@ -126,6 +137,7 @@ def planned(a: Array, b: Array, rows: int = 0) -> PreparedProduct | None:
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     if kind is None or prod(batch) > _BATCH:
         return None
+    kind = kind if made is None else kind._replace(made=made)
     work = prod(a.shape[-2:]) * b.shape[-1]
     found = blas.relative(a, b) if work < _SMALL else None
     if found is not None:
@@ -148,9 +160,9 @@ def _plan(
     kind: _Kind, item: int, a: Layout, b: Layout, batch: tuple[int, ...], rows: int, workspace: int
 ) -> PreparedProduct:
     (*_, m, depth), (*_, n) = a[0], b[0]
-    left = _Side(m, a[1][-2], a[1][-1], n * kind.sums.itemsize)
-    right = _Side(n, b[1][-1], b[1][-2], kind.sums.itemsize)
-    begins = starts(batch, (a, b), m * n * kind.sums.itemsize).tolist()
+    left = _Side(m, a[1][-2], a[1][-1], n * kind.made.itemsize)
+    right = _Side(n, b[1][-1], b[1][-2], kind.made.itemsize)
+    begins = starts(batch, (a, b), m * n * kind.made.itemsize).tolist()
 
     def cost(left: _Side, right: _Side) -> float:
         packed = right.lines + (0 if kind.direct(left, item) else _WHOLE * left.lines)
@@ -189,7 +201,9 @@ class _Writer:
         self.direct = kind.direct(left, item)
 
     def _product(self, side: _Side) -> Product:
-        return Product(self.kind.sums, (side.step, self.right.to), stored=self.kind.stored, apart=side.along)
+        made = "" if self.kind.made == self.kind.sums else dt.from_numpy_dtype(self.kind.made).name
+        steps = side.step, self.right.to
+        return Product(self.kind.sums, steps, stored=self.kind.stored, apart=side.along, made=made)
 
     def _lines(self, side: _Side) -> Array:
         return np.arange(self.depth) * (side.along * self.kind.deep)
@@ -213,7 +227,7 @@ class _Writer:
             stages += own
             left, right, work = max(left, sizes[0]), max(right, sizes[1]), work + sizes[2]
         large = work * self.kind.deep >= PARALLEL
-        return PreparedProduct(team.Call(*stages), left, right, self.kind.sums, large)
+        return PreparedProduct(team.Call(*stages), left, right, self.kind.made, large)
 
     def _stages(
         self, rows: int, order: tuple[int, int], adds: bool

@@ -5,10 +5,12 @@ element of A lies at ai[i] + at[t] + s * step, so that windows of an image need 
 packed, a line of all j for each t; an element of C lies at ci[i] + j * step. A tile of C stays in registers
 for a block of t, and in scratch memory between blocks. `pack` makes B: B[t, j] = source[a[t] + b[j]], zero
 from the last j on. Both have the team's ABI. Tables hold bytes; ci and a go on for a vector after their end.
-    tiles  args: A, B, C, ai, at, ci  dims: how many i, j, t, s  steps: of s in A and B, of j in C; 1 adds
+    tiles  args: A, B, C, ai, at, ci  dims: how many i, j, t, s
+           steps: of s in A and B, of j in C; 1 adds; bytes between the halves of a pair of A
     pack   args: source, B, a, b      dims: how many t, j; bytes between the halves of a pair
 The source may be `stored` in a dtype that `pack` widens; or A and B hold pairs of bfloat16 that follow each
-other along t, for an instruction that adds two products in float32 (AVX-512's VDPBF16PS).
+other along t, for an instruction that adds two products in float32 (AVX-512's VDPBF16PS). The two of a pair
+of A lie side by side, or, `apart`, so many bytes from each other. C may be `made` in another dtype than sums.
 """
 
 from __future__ import annotations
@@ -17,13 +19,13 @@ from collections.abc import Sequence
 
 from rushlight._engine.kernels.emit.lanes import Lane
 from rushlight._engine.kernels.emit.llvm_ir import BITS, Function, Module
-from rushlight._engine.kernels.emit.scalar_code import item_size, load
+from rushlight._engine.kernels.emit.scalar_code import item_size, load, store
 from rushlight._engine.kernels.runtime.abi import HEADER, SLOT
 from rushlight._engine.kernels.runtime.shared_loops import close, slot
 
 # Rows of a strip, whose tiles share a block of B, and how many lines such a block has.
 STRIP, _BLOCK = 96, 128
-PAIRS = "pairs"
+PAIRS, APART = "pairs", "pairs apart"
 _ADD_PAIRS = "llvm.x86.avx512bf16.dpbf16ps.512"
 
 
@@ -205,9 +207,11 @@ class _Pack(Writer):
 class _Tiles(Writer):
     """The parts of `tiles` share what the call says."""
 
-    def __init__(self, module: Module, name: str, kind: str, lanes: int, stored: str) -> None:
+    def __init__(self, module: Module, name: str, kind: str, lanes: int, stored: str, made: str) -> None:
         super().__init__(module, name, kind, lanes)
-        f, self.pairs, self.high = self.function, stored == PAIRS, height(lanes, self.size)
+        f, self.pairs, self.high = self.function, stored in (PAIRS, APART), height(lanes, self.size)
+        self.made, self.item = made, item_size(made) if made else self.size
+        self.along = self.item
         if self.pairs:
             of = "<16 x float>", "<16 x float>, <32 x bfloat>, <32 x bfloat>"
             module.declare(_ADD_PAIRS, f"declare {of[0]} @{_ADD_PAIRS}({of[1]})")
@@ -216,6 +220,7 @@ class _Tiles(Writer):
         self.i, self.j, self.t, self.s = (f.load("i64", "%dims", SLOT * k) for k in range(4))
         self.step_a, self.step_b, self.step_c, add = (f.load("i64", "%steps", SLOT * k) for k in range(4))
         self.adds = f.i64("icmp ne", add, 0)
+        self.apart = f.load("i64", "%steps", SLOT * 4) if stored == APART else ""
         self.scratch = f.op(f"alloca i8, i64 {(STRIP + lanes) * self.line}, align 64")
 
     def whole(self) -> None:
@@ -268,12 +273,25 @@ class _Tiles(Writer):
             offset = self.entry(at, t)
             line = f.at(b, f.i64("mul", t, self.line))
             right = [self.read(line, h * self.lanes * self.size) for h in halves]
+            further = self.apart and f.i64("add", offset, self.apart)
             for r, base in enumerate(lines_a):
-                kind = "i32" if self.pairs else self.kind
-                left = f.splat(kind, f.load(kind, base, offset))
+                left = self._left(base, offset, further)
                 updated += [self._added(left, right[h], sums[len(halves) * r + h]) for h in halves]
         for value, p in zip(sums, places, strict=True):
             self.write(value, total, p)
+
+    def _left(self, base: str, offset: str, further: str) -> Lane:
+        """An element of A, or a pair, in all lanes; further: the offset of its second half."""
+        f = self.function
+        if not self.apart:
+            kind = "i32" if self.pairs else self.kind
+            return f.splat(kind, f.load(kind, base, offset))
+        f.width = 2 * self.lanes
+        low, high = (f.splat("i16", f.load("i16", base, o)) for o in (offset, further))
+        mask = ", ".join(f"i32 {k + f.width * (k % 2)}" for k in range(f.width))
+        both = f.op(f"shufflevector {low!r}, {high!r}, <{f.width} x i32> <{mask}>")
+        f.width = self.lanes
+        return f.lanes("i32", f"bitcast <{2 * self.lanes} x i16> {both} to {f.type('i32')}")
 
     def _added(self, left: Lane, right: Lane, total: Lane) -> Lane:
         f = self.function
@@ -292,7 +310,7 @@ class _Tiles(Writer):
         with f.when(straight):
             self._columns(rows, f.at(self.c, self.entry(self.ci, i)))
         with f.when(f.op(f"xor i1 {straight}, true")):
-            dense = f.i64("icmp eq", self.step_c, self.size)
+            dense = f.i64("icmp eq", self.step_c, self.item)
             with f.counted(valid) as k:
                 self._row(
                     f.at(rows, f.i64("mul", k, self.line)),
@@ -317,17 +335,26 @@ class _Tiles(Writer):
             count, first = self.within(self.j, half), half * self.lanes
             line = f.op(f"and i1 {dense}, {f.i64('icmp eq', count, self.lanes)}")
             with f.when(line):
-                self._put(self.read(row, first * self.size), f.at(to, first * self.size))
+                self._put(self.read(row, first * self.size), f.at(to, first * self.item))
             with f.when(f.op(f"xor i1 {line}, true")), f.counted(count) as k:
                 j = f.i64("add", k, first)
-                value = f.load(kind, row, f.i64("mul", j, self.size))
-                place = f.at(to, f.i64("mul", j, self.step_c))
+                source, place = f.at(row, f.i64("mul", j, self.size)), f.at(to, f.i64("mul", j, self.step_c))
+                if self.made:
+                    f.width = 1
+                    one = Lane(f, kind, f.op(f"load {f.type(kind)}, ptr {source}, align {self.size}"))
+                    store(f, one, place, self.made)
+                    f.width = self.lanes
+                    continue
+                value = f.load(kind, source)
                 total = f.op(f"fadd {kind} {value}, {f.load(kind, place)}")
                 f.store(kind, f.op(f"select i1 {self.adds}, {kind} {total}, {kind} {value}"), place)
 
     def _put(self, value: Lane, to: str) -> None:
         """A vector to C, or added to what is there."""
         f = self.function
+        if self.made:
+            store(f, value, to, self.made)
+            return
         with f.changed(self.adds, [value]) as (found, updated):
             updated.append(value + self.read(to))
         self.write(found[0], to)
@@ -338,6 +365,6 @@ def pack(module: Module, name: str, kind: str, lanes: int, stored: str = "") -> 
     _Pack(module, name, kind, lanes, stored).whole()
 
 
-def tiles(module: Module, name: str, kind: str, lanes: int, stored: str = "") -> None:
+def tiles(module: Module, name: str, kind: str, lanes: int, stored: str = "", made: str = "") -> None:
     """The IR of `tiles`."""
-    _Tiles(module, name, kind, lanes, stored).whole()
+    _Tiles(module, name, kind, lanes, stored, made).whole()

@@ -67,6 +67,7 @@ class Product:
 
     steps_j: bytes of j in the source and in C; steps_s: of s in A and in the source. stored: as what the
     source lies in memory, where that is not the sums' dtype; apart: bytes between the halves of a pair.
+    made: as what C does.
     """
 
     # Once it is finished: the jobs of packing and of tiles, and the steps of both in memory.
@@ -83,9 +84,12 @@ class Product:
         segments: int = 1,
         stored: str = "",
         apart: int = 0,
+        made: str = "",
     ) -> None:
         self.pack_code = native.loop(tile_code.pack, dtype.name, stored)
-        self.tile_code = native.loop(tile_code.tiles, dtype.name, stored if stored == tile_code.PAIRS else "")
+        self.made, self.apart_a = made, 0
+        left = stored if stored == tile_code.PAIRS else ""
+        self.tile_code = native.loop(tile_code.tiles, dtype.name, left, made)
         self.dtype, self.high, self.apart = dtype, height(target.lanes(dtype.name), dtype.itemsize), apart
         self.columns = 2 * target.lanes(dtype.name)
         self.line = self.columns * dtype.itemsize
@@ -94,6 +98,11 @@ class Product:
         self.size, self.work, self.step_b, self.kept = 0, 0, 0, list[Array]()
         # Whether sums are added to what C holds.
         self.adds = False
+
+    def divide(self, apart: int) -> None:
+        """The halves of A's pairs lie so many bytes from each other."""
+        self.apart_a = apart
+        self.tile_code = native.loop(tile_code.tiles, self.dtype.name, tile_code.APART, self.made)
 
     def _spans(self, columns: int) -> list[tuple[int, int]]:
         """What jobs take of so many columns: whole blocks, more of them where there are many."""
@@ -150,7 +159,7 @@ class Product:
 
     def finish(self) -> None:
         """No more parts."""
-        own = [self.steps_s[0], self.step_b, self.steps_j[1], int(self.adds)]
+        own = [self.steps_s[0], self.step_b, self.steps_j[1], int(self.adds), self.apart_a]
         self.pack_code, self.packs, self.pack_steps = self._stage(self.pack_code, self.jobs[0], 4, 7, own)
         self.tile_code, self.tiles, self.steps = self._stage(self.tile_code, self.jobs[1], 6, 10, own)
 

@@ -48,8 +48,12 @@ def product(a: Array, b: Array) -> Array:
 
 def product_function(a: Array, b: Array) -> ArrayFunction:
     """`product` of operands that lie like these."""
+    low = is_low_precision(a)
+    found = service("rounded matrix product")(a, b) if low and is_large_product(a, b) else None
+    if found is not None:
+        return found  # type: ignore[no-any-return]
     multiply = unrounded_product_function(a, b)
-    return _rounded(multiply) if is_low_precision(a) else multiply
+    return _rounded(multiply) if low else multiply
 
 
 def _rounded(multiply: ArrayFunction) -> ArrayFunction:

@@ -42,10 +42,10 @@ def _by_tiles(which: str, otherwise: ArrayFunction, a: Array, b: Array, *how: An
     order = channels_last_strides if convolves_last(a, b) else contiguous_strides
 
     def widened(a: Array, b: Array) -> Array:
-        found = run(a, b) if paired else run(_wide(a), _wide(b))
+        found = run(_wide(a), _wide(b))
         return converted(found, laid_out(found.shape, (order(found.shape),), a.dtype))
 
-    return run if _wide(a) is a else widened
+    return run if paired or _wide(a) is a else widened
 
 
 def _wide(a: Array) -> Array:
