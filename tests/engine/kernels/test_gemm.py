@@ -170,3 +170,22 @@ def test_an_outer_product_is_no_sum(batch):
         found = (torch.tensor(a) @ torch.tensor(b)).numpy()
         assert found.flags.c_contiguous and (found == a * b).all()
         assert not np.signbit(found[found == 0]).any()  # as sums that begin with 0
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize(("rows", "deep", "columns"), SIZES)
+def test_two_byte_products_are_sums_rounded_once(rows, deep, columns, dtype):
+    for left, right in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        a, b = matrix(rows, deep, DTYPES[dtype], left), matrix(deep, columns, DTYPES[dtype], right)
+        sums, whole = gemm.multiplier(a, b), gemm.rounded(a, b)
+        if sums is None or gemm.fits(a, b):
+            assert whole is None
+            continue
+        found = whole(a, b)
+        assert found.dtype == a.dtype
+        np.testing.assert_array_equal(found, sums(a, b).astype(a.dtype))
+
+
+def test_a_product_of_parts_is_not_rounded_on_the_way():
+    a = np.ones((2, gemm.DEEP + 2), ml_dtypes.bfloat16)
+    assert gemm.rounded(a, a.T) is None

@@ -15,8 +15,8 @@ from rushlight._engine.ops.nn.sliding_windows import out_size
 pytest.importorskip("llvmlite")
 
 
-def _calls(dims, dtype, draw, last=False):
-    """The three products of a convolution of drawn sizes."""
+def _calls(dims, dtype, draw, last=False, whole=False):
+    """The three products of a convolution of drawn sizes; whole: of small whole numbers, with exact sums."""
     rng = np.random.default_rng(draw.randint(0, 1 << 30))
     groups = draw.choice((1, 1, 1, 2, 3))
     kernel = tuple(draw.randint(1, 4) for _ in range(dims))
@@ -31,7 +31,7 @@ def _calls(dims, dtype, draw, last=False):
     channels, outs = (groups * draw.randint(1, 20) for _ in range(2))
     n = draw.randint(1, 9)
     x, w, g = (
-        rng.standard_normal(shape).astype(dtype)
+        (np.rint if whole else np.asarray)(rng.standard_normal(shape)).astype(dtype)
         for shape in ((n, channels, *space), (outs, channels // groups, *kernel), (n, outs, *out))
     )
     if last:
@@ -61,6 +61,37 @@ def test_tiles_and_columns_agree(seed, monkeypatch):
             rtol=1e-3 if dtype is np.float32 else 1e-9,
             atol=3e-4 if dtype is np.float32 else 1e-11,
         )
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_bfloat16_is_summed_in_float32_and_rounded_once(seed):
+    dims = seed % 3 + 1
+    exact, found = (
+        [call() for call in _calls(dims, dtype, random.Random(seed), last=seed % 5 == 0, whole=True)]
+        for dtype in (np.float64, ml_dtypes.bfloat16)
+    )
+    for a, b in zip(found, exact, strict=True):
+        assert a.dtype == ml_dtypes.bfloat16
+        np.testing.assert_array_equal(a, b.astype(ml_dtypes.bfloat16))
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_bfloat16_of_few_places_and_many_filters(last):
+    rng = np.random.default_rng(0)
+    x, w, g = (
+        np.rint(rng.standard_normal(shape)) for shape in ((2, 96, 3, 3), (192, 96, 3, 3), (2, 192, 3, 3))
+    )
+    if last:
+        x, w, g = (np.moveaxis(np.ascontiguousarray(np.moveaxis(a, 1, -1)), -1, 1) for a in (x, w, g))
+    how = (1, 1), (1, 1), (1, 1), 1
+    for which, a, b, more in (("forward", x, w, ()), ("to_input", g, w, ((3, 3),))):
+        exact, found = (
+            (convolution._convolution if which == "forward" else convolution._convolution_input).body(
+                a.astype(of), b.astype(of), *more, *how
+            )
+            for of in (np.float64, ml_dtypes.bfloat16)
+        )
+        np.testing.assert_array_equal(found, exact.astype(ml_dtypes.bfloat16))
 
 
 def test_results_have_channels_last_where_an_operand_has():
