@@ -105,8 +105,8 @@ def rounded(a: Array, b: Array) -> Callable[[Array, Array], Any] | None:
 
 
 def multiplier(a: Array, b: Array, rows: int = 0, made: Any = None) -> Callable[[Array, Array], Any] | None:
-    """The product of large operands of two or more axes that lie like these, in the dtype of sums or as `made`;
-    None where there is no machine code for them. rows: see `planned`.
+    """The product of large operands of two or more axes that lie like these, in the dtype of sums or as
+    `made`; None where there is no machine code for them. rows: see `planned`.
     """
     if fits(a, b):
         return dots
