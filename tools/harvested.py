@@ -1,15 +1,25 @@
 """Modules of other people's repositories, each run alone on PyTorch and on Rushlight.
 
-    PYTHON tools/harvested.py run OUT.jsonl FILE... [--stages eval,train,script,fx]
+    PYTHON tools/harvested.py run OUT.jsonl FILE... [--stages eval,train,script,fx] [--most CASES]
     python -m rushlight tools/harvested.py run OUT.jsonl FILE... [--stages ...] [--device cuda]
     python tools/harvested.py compare PYTORCH.jsonl RUSHLIGHT.jsonl
 
 The FILEs are those of the folder `generated` of jansel/pytorch-jit-paritybench: each has the modules of one
 repository, and a list TESTCASES of (class, its arguments, those of its forward, _). `run` goes through the
-stages in a process for each file: in eval mode; in training mode with gradients, in float64, where two sums
-that differ in order agree; as a script; as a traced graph; compiled; exported. `compare` counts what PyTorch
-runs, and shows what differs: shapes, dtypes, sums of values and of gradients to four digits. Memory that
-nothing wrote (`torch.Tensor(n)` as a parameter) differs without fault.
+stages in a process for each file:
+
+    eval          a call in eval mode
+    train         a call in training mode, with gradients, in float64, where sums in another order agree
+    script, fx    as TorchScript, as a traced graph
+    compile       several calls under torch.compile(); PyTorch's side are its eager calls
+    compiletrain  the same, as train
+    graph         the whole graph that a backend is handed
+    export        the exported program's numbers and ops
+    dynamic       the same, at twice the batch size, which is left open
+
+`compare` counts what PyTorch runs, and shows what differs (shapes, dtypes, sums of values and of gradients to
+four digits) and what takes ten times its time. Memory that nothing wrote (`torch.Tensor(n)` as a parameter)
+differs without fault.
 
 With `--device` modules and inputs are made on the CPU as ever, and moved there; layers of dropout drop
 nothing, since devices draw numbers of their own. A device is compared with what `--device cpu` gives.
@@ -37,7 +47,9 @@ from typing import Any
 import numpy as np
 
 SECONDS = 20  # for a stage of a case
+_NOTICED = 1.0  # seconds, below which nobody minds
 _FILE_SECONDS = 400
+_CALLS = 4  # of a compiled module: recorded, compared, compiled, run
 _UNNEEDED = ("tensorflow", "torchaudio", "torchtext")  # imported by every file, used by few
 
 
@@ -153,7 +165,6 @@ def _trained(torch: Any, module: Any, args: list[Any], kwargs: dict[str, Any]) -
         floats = isinstance(value, torch.Tensor) and value.is_floating_point()
         return value.double().requires_grad_() if floats else value
 
-    module.double().train()
     args = [double(v) for v in args]
     result = _seeded(torch, module, *args, **{k: double(v) for k, v in kwargs.items()})
     found = [t for t in _tensors(torch, result) if t.requires_grad and t.is_floating_point()]
@@ -165,9 +176,9 @@ def _trained(torch: Any, module: Any, args: list[Any], kwargs: dict[str, Any]) -
         torch,
         {
             "result": result,
-            "gradients": {name: p.grad for name, p in module.named_parameters()},
+            "gradients": {name.removeprefix("_orig_mod."): p.grad for name, p in module.named_parameters()},
             "of inputs": [v.grad for v in args if isinstance(v, torch.Tensor) and v.is_leaf],
-            "buffers": dict(module.named_buffers()),
+            "buffers": {name.removeprefix("_orig_mod."): b for name, b in module.named_buffers()},
         },
     )
 
@@ -189,6 +200,45 @@ def _steady(torch: Any, module: Any) -> Any:
     return module
 
 
+def _compiled(torch: Any, module: Any) -> Any:
+    """The module under torch.compile(); PyTorch's as it is, which is what compiled calls are to give."""
+    return torch.compile(module) if "rushlight" in torch.__file__ else module
+
+
+def _doubled(torch: Any, value: Any) -> Any:
+    """The arguments at twice their batch size."""
+    if isinstance(value, torch.Tensor):
+        return torch.cat([value, value]) if value.ndim else value
+    if isinstance(value, (list, tuple)):
+        return type(value)(_doubled(torch, v) for v in value)
+    return {k: _doubled(torch, v) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+def _graph(torch: Any, module: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """What the whole graph gives that a backend is handed."""
+    made = torch.compile(module, backend=lambda graph, _: graph.forward, fullgraph=True)
+    return _seeded(torch, made, *args, **kwargs)
+
+
+def _exported(torch: Any, module: Any, args: list[Any], kwargs: dict[str, Any], dynamic: bool) -> Any:
+    opened: Any = None
+    if dynamic:
+        auto = torch.export.Dim.AUTO
+        tree = torch.utils._pytree.tree_map
+        of = lambda v: {0: auto} if isinstance(v, torch.Tensor) and v.ndim else None  # noqa: E731
+        opened = (tree(of, tuple(args)), tree(of, kwargs))
+        opened = [*opened[0], *opened[1].values()] if kwargs else opened[0]
+    return torch.export.export(module, tuple(args), kwargs, dynamic_shapes=opened)
+
+
+def _of_export(torch: Any, module: Any, args: list[Any], kwargs: dict[str, Any], name: str) -> Any:
+    program = _exported(torch, module, args, kwargs, name == "dynamic")
+    ops = [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
+    if name == "dynamic":
+        args, kwargs = _doubled(torch, args), _doubled(torch, kwargs)
+    return {"result": _seeded(torch, program.module(), *args, **kwargs), "ops": ops}
+
+
 def stage(torch: Any, case: Any, name: str, device: str = "") -> Any:
     """What one stage of a case gives, on a device if one is named."""
     args, kwargs = _seeded(torch, case[1])
@@ -197,17 +247,24 @@ def stage(torch: Any, case: Any, name: str, device: str = "") -> Any:
     if device:
         module = _steady(torch, module).to(device)
         args, kwargs = _moved(torch, args, device), _moved(torch, kwargs, device)
-    if name == "train":
-        return _trained(torch, module, args, kwargs)
+    if name in ("train", "compiletrain"):
+        module.double().train()
+        if name == "train":
+            return _trained(torch, module, args, kwargs)
+        made = _compiled(torch, module)
+        return [_trained(torch, made, args, kwargs) for _ in range(_CALLS)]
     module.eval()
+    if name == "compile":
+        made = _compiled(torch, module)
+        return [told(torch, _seeded(torch, made, *args, **kwargs)) for _ in range(_CALLS)]
+    if name == "graph":
+        return told(torch, _graph(torch, module, args, kwargs))
+    if name in ("export", "dynamic"):
+        return told(torch, _of_export(torch, module, args, kwargs, name))
     if name == "script":
         module = torch.jit.script(module)
     elif name == "fx":
         module = torch.fx.symbolic_trace(module)
-    elif name == "compile":
-        module = torch.compile(module, backend="eager")
-    elif name == "export":
-        module = torch.export.export(module, tuple(args), kwargs).module()
     elif name != "eval":
         raise SystemExit(f"no stage {name}")
     return told(torch, _seeded(torch, module, *args, **kwargs))
@@ -215,13 +272,13 @@ def stage(torch: Any, case: Any, name: str, device: str = "") -> Any:
 
 def _guarded(function: Callable[..., Any], *args: Any) -> Any:
     """A function's result, or its error in words."""
-    signal.alarm(SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)  # of computing: others may use the machine
     try:
         return function(*args)
     except Exception as error:
         return {"error": type(error).__name__, "text": str(error)[:300]}
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def _loaded(path: Path) -> list[Any]:
@@ -234,24 +291,26 @@ def _loaded(path: Path) -> list[Any]:
     return list(module.TESTCASES)
 
 
-def run_file(torch: Any, path: Path, stages: list[str], out: Path, device: str = "") -> None:
-    """Write a line for each stage of each case of a file."""
+def run_file(torch: Any, path: Path, stages: list[str], out: Path, most: int, device: str = "") -> None:
+    """Write a line for each stage of each of the first `most` cases of a file."""
     with out.open("a", encoding="utf-8") as lines:
 
-        def write(case: Any, name: str, result: Any) -> None:
-            lines.write(json.dumps([path.stem, case, name, result]) + "\n")
+        def write(case: Any, name: str, result: Any, begin: float = math.inf) -> None:
+            seconds = round(max(time.process_time() - begin, 0.0), 3)
+            lines.write(json.dumps([path.stem, case, name, result, seconds]) + "\n")
             lines.flush()
 
         cases = _guarded(_loaded, path)
         if isinstance(cases, dict):
             write(-1, "import", cases)
             return
-        for number, case in enumerate(cases):
+        for number, case in enumerate(cases[:most]):
             for name in stages:
-                write(number, name, _guarded(stage, torch, case, name, device))
+                begin = time.process_time()
+                write(number, name, _guarded(stage, torch, case, name, device), begin)
 
 
-def run(out: Path, files: list[Path], stages: list[str], device: str) -> None:
+def run(out: Path, files: list[Path], stages: list[str], most: int, device: str) -> None:
     """Run the files, each in a child of this process, which has loaded what they import."""
     import torch
     import torchvision  # noqa: F401  # files import it
@@ -260,7 +319,7 @@ def run(out: Path, files: list[Path], stages: list[str], device: str) -> None:
     for name in _UNNEEDED:
         _Anything(name)
     sys.modules["_paritybench_helpers"] = _helpers(torch)
-    signal.signal(signal.SIGALRM, _late)
+    signal.signal(signal.SIGPROF, _late)
     for path in files:
         child = os.fork()
         if not child:
@@ -268,7 +327,7 @@ def run(out: Path, files: list[Path], stages: list[str], device: str) -> None:
             os.dup2(quiet, 1)
             os.dup2(quiet, 2)
             try:
-                run_file(torch, path, stages, out, device)
+                run_file(torch, path, stages, out, most, device)
             finally:
                 os._exit(0)
         end = time.monotonic() + _FILE_SECONDS
@@ -312,9 +371,10 @@ def _apart(a: Any, b: Any, where: str) -> str:
     return "" if near else f"{where}: sums {a['sums']} and {b['sums']}"
 
 
-def _results(path: Path) -> dict[tuple[str, int, str], Any]:
+def _results(path: Path) -> tuple[dict[tuple[str, int, str], Any], dict[tuple[str, int, str], float]]:
+    """The results in a file, and the seconds that they took."""
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return {(file, case, name): result for file, case, name, result in lines}
+    return {tuple(line[:3]): line[3] for line in lines}, {tuple(line[:3]): sum(line[4:]) for line in lines}
 
 
 def _fails(result: Any) -> bool:
@@ -323,7 +383,7 @@ def _fails(result: Any) -> bool:
 
 def compare(theirs: Path, ours: Path) -> None:
     """Print how many of what PyTorch runs is the same, by stage, and what is not."""
-    pytorch, rushlight = _results(theirs), _results(ours)
+    (pytorch, before), (rushlight, after) = _results(theirs), _results(ours)
     of, same, found = Counter[str](), Counter[str](), list[str]()
     for key, wanted in pytorch.items():
         if _fails(wanted) or key[2] == "import":
@@ -333,6 +393,8 @@ def compare(theirs: Path, ours: Path) -> None:
         words = f"{result['error']}: {result['text']}" if _fails(result) else difference(wanted, result)
         same[key[2]] += not words
         found += [f"{key[2]} {key[0]} {key[1]}  {words}"] if words else []
+        if after.get(key, 0.0) > max(10 * before[key], _NOTICED * (10 if "compile" in key[2] else 1)):
+            found.append(f"slow {key[2]} {key[0]} {key[1]}  {before[key]} s and {after[key]} s")
     for name in of:
         print(f"{name}: {same[name]} of {of[name]}")
     print("\n".join(sorted(found)))
@@ -346,13 +408,14 @@ def main() -> None:
     running.add_argument("out", type=Path)
     running.add_argument("files", type=Path, nargs="+")
     running.add_argument("--stages", default="eval,train,script,fx")
+    running.add_argument("--most", type=int, default=1000, help="cases of a file")
     running.add_argument("--device", default="", help="where modules and inputs are moved")
     comparing = commands.add_parser("compare")
     comparing.add_argument("pytorch", type=Path)
     comparing.add_argument("rushlight", type=Path)
     given = parser.parse_args()
     if given.command == "run":
-        run(given.out, given.files, given.stages.split(","), given.device)
+        run(given.out, given.files, given.stages.split(","), given.most, given.device)
     else:
         compare(given.pytorch, given.rushlight)
 

@@ -126,7 +126,7 @@ def special(schema: Any) -> Callable[..., Any] | None:
         "lift_fresh_copy": lambda self: self.clone(),
         "copy": lambda self, src, **_: src.to(self).expand(self.shape).clone(),
         "log_sigmoid": lambda self: torch.nn.functional.logsigmoid(self),
-        "detach_": lambda self: self,
+        "detach_": lambda self: self.detach_(),
         "detach": lambda self: self.detach(),
         "alias": lambda self: self.view_as(self),
         "sym_size": _sym_size,

@@ -116,3 +116,45 @@ def test_a_mode_that_is_set_holds_until_it_is_set_back() -> None:
     assert inner == ["aten.mul.Tensor", "aten.sub.Tensor"]
     y, z = made.module()(torch.ones(2, requires_grad=True))
     assert (y.requires_grad, z.requires_grad) == (False, True)
+
+
+class Stopped(torch.nn.Module):
+    """Gradients stop at four places."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(2))
+
+    def forward(self, x: Any) -> Any:
+        y = x * self.weight
+        z = (x * self.weight).detach_()
+        return y.detach() * x, y.data + z, torch.autograd.Variable(y) - self.weight
+
+
+def test_gradients_stop_where_the_program_detaches() -> None:
+    made = torch.export.export(Stopped(), (torch.ones(2),))
+    targets = [str(n.target) for n in made.graph.nodes]
+    assert (targets.count("aten.detach.default"), targets.count("aten.detach_.default")) == (3, 1)
+    module, x = made.module(), torch.tensor([2.0, 3.0], requires_grad=True)
+    first, second, third = module(x)
+    assert not second.requires_grad
+    (first.sum() + third.sum()).backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [2.0, 3.0]
+    assert module.weight.grad.tolist() == [-1.0, -1.0]
+    told = [str(n.target) for n in made.run_decompositions().graph.nodes]
+    assert told.count("aten.alias.default") == 3
+
+
+class Ordered(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return x.contiguous(), x.t().contiguous(), x[None, None].contiguous(memory_format=torch.channels_last)
+
+
+def test_a_copy_in_another_order() -> None:
+    made = torch.export.export(Ordered(), (torch.arange(6.0).view(2, 3),))
+    copies = [n for n in made.graph.nodes if str(n.target) == "aten.contiguous.default"]
+    assert [dict(n.kwargs) for n in copies] == [{}]
+    x = torch.randn(2, 3)
+    assert made.module()(x)[1].equal(x.t())
+    assert "aten.clone.default" in [str(n.target) for n in made.run_decompositions().graph.nodes]

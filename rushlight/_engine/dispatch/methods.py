@@ -218,7 +218,9 @@ def contiguous(self: Tensor, memory_format: MemoryFormat = contiguous_format) ->
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     if self.is_contiguous(memory_format):
         return self
-    return TENSOR_ROWS["clone"](self, memory_format=memory_format)
+    heard = getattr(TAPE[-1], "contiguous", None) if TAPE else None
+    told = NotImplemented if heard is None else heard(self, memory_format)
+    return TENSOR_ROWS["clone"](self, memory_format=memory_format) if told is NotImplemented else told
 
 
 def view(

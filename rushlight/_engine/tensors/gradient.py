@@ -204,6 +204,8 @@ class Gradient(_Tensor):
         if self._is_view():
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         self._grad_node, self._output_nr = None, 0
+        if TAPE and (heard := getattr(TAPE[-1], "cut_off", None)) is not None:
+            heard(self)
         return self
 
     @property
@@ -211,7 +213,8 @@ class Gradient(_Tensor):
         """The same data with its own version counter, so that autograd does not see writes."""
         from rushlight._engine.tensors.tensor import alias, wrap  # it imports this file
 
-        made = self.detach() if self._kind.lazy else wrap(self._array, self._kind)
+        told = TAPE and hasattr(TAPE[-1], "exports")  # detached, in a program that is exported
+        made = self.detach() if self._kind.lazy or told else wrap(self._array, self._kind)
         held = self._storage
         if held is not None and held.lent is not None and made._storage is not held:
             made._storage = held.apart(0)  # of somebody's array, all that there is to it

@@ -42,6 +42,25 @@ class Tape:
             return
         self.to.record(overloads.named(f"torch.ops.aten.{name}"), given, {}, into)
 
+    def alias(self, t: Any, other: Any) -> None:
+        """A tensor of the program was detached: gradients end there in the exported program, too."""
+        if not self.to.depth and other._grad_node is None and id(t) in self.to.known:
+            other._array = t._array
+            name = "alias" if self.to.decomposes else "detach"
+            self.to.record(overloads.named(f"torch.ops.aten.{name}.default"), (t,), {}, other)
+
+    def cut_off(self, t: Any) -> None:
+        """A tensor of the program was detached in place."""
+        if not self.to.depth and not self.to.decomposes and id(t) in self.to.known:
+            self.to.record(overloads.named("torch.ops.aten.detach_.default"), (t,), {}, t)
+
+    def contiguous(self, t: Any, memory_format: Any) -> Any:
+        """A copy in another order, which is an op of its own until it is told in others."""
+        if self.to.depth or self.to.decomposes or id(t) not in self.to.known:
+            return NotImplemented
+        given = {} if memory_format is torch.contiguous_format else {"memory_format": memory_format}
+        return self.to.told(overloads.named("torch.ops.aten.contiguous.default"), (t,), given)
+
     def escape(self, what: str, breaks: bool = True) -> None:
         """A value leaves for Python; what is only shown changes nothing, and an op's body is no program."""
         if what.startswith("printing") or what.endswith(BY_VALUES):

@@ -242,3 +242,11 @@ def test_the_gradient_of_prod_has_eagers_bits() -> None:
     for _ in range(40):
         x, g = torch.randn(3, 4, dtype=torch.float64, requires_grad=True), torch.randn(1, 4).double()
         assert torch.equal(compiled(x, g), torch.autograd.grad(x.prod(0, keepdim=True), x, g)[0])
+
+
+@pytest.mark.parametrize(("inner", "outer"), [(4, 0), (0, 4), (0, 0)])
+def test_layers_of_no_rows(inner: int, outer: int) -> None:
+    layer = torch.nn.Linear(inner, outer)
+    compiled, x = torch.compile(layer), torch.randn(3, inner)
+    for _ in range(4):
+        assert compiled(x).equal(layer(x))

@@ -50,6 +50,8 @@ def lowered(entry: Entry, owned: Container[int]) -> list[Entry]:
 def _linear(entry: Entry) -> list[Entry] | None:
     """A product and the addition of a bias, which may then be fused with what follows."""
     (x, w, bias), out = entry.operands, entry.outs[0]
+    if not (x.size and w.size):
+        return None  # no rows to count, or none to sum
     if is_low_precision(x) and x.ndim > 1 and w.ndim == 2 and x.flags.c_contiguous:
         return _narrow(x.reshape(-1, x.shape[-1]), w.T, out.reshape(-1, out.shape[-1]), entry, bias)
     if (
