@@ -164,6 +164,9 @@ _NOT_PYTORCHS = frozenset(("_engine", "_torch_dispatch", "launcher", "as_torch",
 # The packages that Rushlight stands in for, and their own places in it.
 _ROOTS = {"torch": "rushlight", "torchvision": "rushlight_vision", "functorch": "rushlight.functorch"}
 
+# Compiled modules of packages, which need PyTorch's libraries, and what stands in for them.
+_COMPILED = {"torchaudio.lib._torchaudio": "rushlight_audio.compiled"}
+
 
 def _spec(name: str) -> ModuleSpec | None:
     try:
@@ -173,7 +176,7 @@ def _spec(name: str) -> ModuleSpec | None:
 
 
 class _TorchFinder:
-    """Finds torch.x.y: it is the module rushlight.x.y under another name; and so for torchvision."""
+    """Finds torch.x.y: it is the module rushlight.x.y under another name; and so for torchvision, and for _COMPILED."""
 
     # An environment with a stand-in has metadata of its own.
     tells_distributions = False
@@ -182,12 +185,12 @@ class _TorchFinder:
     def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         """The spec of a torch module; None for other modules and for what Rushlight lacks."""
         root = name.partition(".")[0]
-        if root not in _ROOTS:
+        if root not in _ROOTS and name not in _COMPILED:
             return _lending(name) if name in _LOADED and "torch" in sys.modules else None
         if name.startswith("torch.") and name.split(".", 2)[1] in _NOT_PYTORCHS:
             # Not None: the next finder would look into our folder, and load the module once more.
             raise not_found(name)
-        other = place(name[6:]) if root == "torch" else None
+        other = place(name[6:]) if root == "torch" else _COMPILED.get(name)
         real, found = other, _spec(other) if other else None
         if found is None:
             real, other = _ROOTS[root] + name[len(root) :], None

@@ -101,9 +101,9 @@ def undeclared(root: Path) -> list[str]:
     """Imports, at the top of files, of packages that `dependencies` in pyproject.toml does not name."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     brought = {re.split(r"[^\w-]", name)[0] for name in project["dependencies"]}
-    brought |= {*sys.stdlib_module_names, PACKAGE, "rushlight_vision"}
+    brought |= {*sys.stdlib_module_names, PACKAGE, "rushlight_audio", "rushlight_vision"}
     found = []
-    for package in (PACKAGE, "rushlight_vision"):
+    for package in (PACKAGE, "rushlight_audio", "rushlight_vision"):
         for path in sorted((root / package).rglob("*.py")):
             asked = {name.split(".")[0] for name in at_the_top(ast.parse(path.read_text(encoding="utf-8")))}
             name = path.relative_to(root).as_posix()

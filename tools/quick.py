@@ -42,6 +42,7 @@ ELSEWHERE = {
     "rushlight/_engine/transforms": "tests/func",
     "rushlight/_torch_dispatch": "tests/torch_dispatch",
     "rushlight/utils/data": "tests/data",
+    "rushlight_audio": "tests/audio",
     "rushlight_vision": "tests/vision",
     "rushlight/_engine": "tests/engine",
     "rushlight": "tests",

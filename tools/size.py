@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 FILE_LINES, FUNCTION_LINES = 700, 60
-PACKAGES = ("rushlight", "rushlight_vision")
+PACKAGES = ("rushlight", "rushlight_audio", "rushlight_vision")
 
 
 def functions(path: Path) -> list[tuple[str, int]]:

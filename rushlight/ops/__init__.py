@@ -5,17 +5,31 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from importlib.machinery import PathFinder
 from types import ModuleType
 
 NAMESPACES: dict[str, object] = {}  # torch.ops.NAME of the ops that programs add: rushlight.library
-loaded_libraries: set[str] = set()  # there are none: see load_library
+loaded_libraries: set[str] = set()
 
 
-def load_library(path: str) -> None:
-    """OSError: a shared library of operators is compiled against PyTorch's own code, which is not here."""
+# Libraries of packages, by their files' names up to the first dot, and the module that defines the same operators.
+_LIBRARIES = {"_torchaudio": "rushlight_audio.extension", "libtorchaudio": "rushlight_audio.extension"}
+
+
+def load_library(path: str | os.PathLike[str]) -> None:
+    """Have the operators of a shared library, which is compiled for PyTorch, in torch.ops.
+
+    torchaudio's are there, from rushlight_audio; its file is not read.
+    Errors: OSError for other libraries.
+    """
+    name = os.path.basename(path).partition(".")[0]
+    if name in _LIBRARIES:
+        import_module(_LIBRARIES[name])
+        loaded_libraries.add(os.fspath(path))
+        return
     raise OSError(
         f"Could not load this library: {path}. Libraries of operators are compiled for PyTorch; define the "
         "operators in Python instead, with torch.library.custom_op"

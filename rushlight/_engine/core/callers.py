@@ -19,7 +19,10 @@ P = ParamSpec("P")
 R = TypeVar("R")
 _ROOT = os.path.abspath(__file__).rpartition(os.path.join("rushlight", "_engine"))[0]
 # Files of ours: the packages, and what they write and compile (dispatch/generated_code.py).
-OURS = (_ROOT + "rushlight" + os.sep, _ROOT + "rushlight_vision" + os.sep, "<rushlight ")
+OURS = (
+    *(_ROOT + package + os.sep for package in ("rushlight", "rushlight_audio", "rushlight_vision")),
+    "<rushlight ",
+)
 # Python's own machinery of imports may stand between.
 _PASSED = (*OURS, importlib.__file__, "<frozen importlib")
 

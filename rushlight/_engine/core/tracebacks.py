@@ -230,7 +230,7 @@ def _once(code: CodeType) -> CodeType:
 
 # A module's names as they are; __dict__ of a lazy package would load all that it knows of.
 _LOADED: Any = vars(ModuleType)["__dict__"].__get__
-_PACKAGES = frozenset(("rushlight", "rushlight_vision", "torch", "torchvision"))
+_PACKAGES = frozenset(("rushlight", "rushlight_audio", "rushlight_vision", "torch", "torchvision"))
 _CODES: dict[int, tuple[CodeType, CodeType]] = {}  # by their ids, which stay theirs while they are kept here
 _SEEN: set[Any] = set()
 own(sys.modules["rushlight"].__getattr__)

@@ -21,6 +21,7 @@ register(
         "column kernel": "loops.columns:columns",
         # running sums, first elements of an order
         "scan kernel": "loops.scan:scan",
+        "linear recurrence": "loops.recurrence:linear",
         "running extremes": "loops.extremes:running",
         "top-k kernel": "loops.topk:first",
         "top-k positions": "loops.topk:numbers",
