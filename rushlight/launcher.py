@@ -176,7 +176,7 @@ def _spec(name: str) -> ModuleSpec | None:
 
 
 class _TorchFinder:
-    """Finds torch.x.y: it is the module rushlight.x.y under another name; and so for torchvision, and for _COMPILED."""
+    """Finds torch.x.y: it is the module rushlight.x.y by another name; so for torchvision and _COMPILED."""
 
     # An environment with a stand-in has metadata of its own.
     tells_distributions = False

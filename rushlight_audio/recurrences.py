@@ -11,10 +11,10 @@ from rushlight.nn.functional import conv1d, pad
 
 
 def core_loop(waveform: Tensor, coefficients: Tensor, output: Tensor) -> Tensor:
-    """Write output[..., n + order - 1] = waveform[..., n] - sum over k of coefficients[:, k] output[..., n + k].
+    """Write output[..., n + order - 1] = waveform[..., n] - sum of coefficients[:, k] * output[..., n + k].
 
     waveform: (batch, channels, length).  coefficients: (channels, order), the last one is that of the output
-    itself.  output: (batch, channels, length + order - 1) of zeros, but for what comes before the first sample.
+    itself.  output: (batch, channels, length + order - 1), zeros after what comes before the first sample.
     float32 or float64, contiguous. Returns output.
     Errors: RuntimeError for other dtypes, sizes and layouts.
     """
@@ -92,8 +92,8 @@ def overdrive_loop(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Write output = waveform / 2 + 3 / 4 high, where high[n] = temp[n] - temp[n - 1] + 0.995 high[n - 1].
 
-    waveform, temp, output: (channels, length).  last_in, last_out: (channels,), temp and high at n = -1; then, at
-    the end. Returns what it has written: last_in, last_out, output.
+    waveform, temp, output: (channels, length).  last_in, last_out: (channels,), temp and high at n = -1;
+    then, at the end. Returns what it has written: last_in, last_out, output.
     """
     steps = torch.diff(temp, dim=1, prepend=last_in[:, None])
     high = torch.cat([last_out[:, None], torch.zeros_like(temp)], 1)

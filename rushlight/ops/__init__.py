@@ -15,7 +15,7 @@ NAMESPACES: dict[str, object] = {}  # torch.ops.NAME of the ops that programs ad
 loaded_libraries: set[str] = set()
 
 
-# Libraries of packages, by their files' names up to the first dot, and the module that defines the same operators.
+# Libraries of packages, by their files' names up to the first dot, and what defines the same operators.
 _LIBRARIES = {"_torchaudio": "rushlight_audio.extension", "libtorchaudio": "rushlight_audio.extension"}
 
 

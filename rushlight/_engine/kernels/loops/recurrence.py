@@ -20,9 +20,9 @@ _SCALARS = {"float32": "float", "float64": "double"}
 def linear(x: Array, a: Array, y: Array) -> None:
     """y[r, n + order - 1] = x[r, n] - sum over k of a[r % channels, k] * y[r, n + k], n counting up.
 
-    x: (rows, length).  a: (channels, order), what is multiplied with the oldest first.  y: (rows, length +
-    order - 1), changed: its first order - 1 columns are where the recurrence starts, the others are zero.  All
-    contiguous, of one dtype, float32 or float64.
+    x: (rows, length).  a: (channels, order), what is multiplied with the oldest first.
+    y: (rows, length + order - 1), changed: its first order - 1 columns are where the recurrence starts, the
+    others are zero.  All contiguous, of one dtype, float32 or float64.
     """
     kernel = _kernel(x.dtype.name)
     if not kernel(x, a, y):
