@@ -6,7 +6,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import Enum
 from typing import Any
 
@@ -19,7 +19,7 @@ from rushlight.jit.modules import ScriptFunction, ScriptModule, script_module
 from rushlight.jit.program.containers import ScriptDict, ScriptList
 from rushlight.jit.program.graphs import SHOWN, Graph
 from rushlight.jit.program.ir import Function, inlined, walk
-from rushlight.jit.program.runtime import LAST
+from rushlight.jit.program.runtime import LAST, SCRIPTED
 from rushlight.jit.state import tracing
 from rushlight.jit.units import scope_of_frame
 from rushlight.nn.modules.module import Module
@@ -57,17 +57,23 @@ def script(
     if not inspect.isfunction(obj) and not inspect.ismethod(obj):
         obj = obj.__original_fn if hasattr(obj, "__script_if_tracing_wrapper") else obj
     if not callable(obj) and not is_ours(type(obj)) and type(obj).__module__ != "builtins":
-        class_type(type(obj))
-        return obj
+        return _shared(obj)
     if not inspect.isfunction(obj) and "__call__" in vars(type(obj)):
-        class_type(type(obj))
-        return obj
+        return _shared(obj)
     if not inspect.isfunction(obj):
         raise TypeError(
             "module, class, method, function, traceback, frame, or code object was expected, got "
             f"{type(obj).__name__}"
         )
     return ScriptFunction(_functional(obj) or script_function(obj), obj)
+
+
+def _shared(obj: Any) -> Any:
+    """An object of a class that is compiled: what programs do to it is seen from Python."""
+    class_type(type(obj))
+    with suppress(TypeError):  # its class has slots
+        SCRIPTED[id(obj)] = obj
+    return obj
 
 
 def _functional(function: Any) -> Function | None:

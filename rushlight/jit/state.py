@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 STACK: list[Any] = []
+OUT_OF_PLACE = [False]  # whether traces have ops that write to no tensor in place of those that do
 
 
 def tracing() -> Any:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight.export import overloads
+from rushlight.version import __version__
+
+producer_version = __version__  # what models say of who wrote them
 
 
 class OnnxExporterError(RuntimeError):

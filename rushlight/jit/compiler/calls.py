@@ -13,7 +13,7 @@ from typing import Any
 
 from rushlight._engine.lazy import is_ours
 from rushlight.jit.compiler import callstack
-from rushlight.jit.compiler.expressions import _IMPLICIT
+from rushlight.jit.compiler.expressions import _IMPLICIT, turns
 from rushlight.jit.compiler.indexing import Indexing
 from rushlight.jit.compiler.values import Builtin, Items, Known, Method, Overloaded
 from rushlight.jit.frontend import FrontendError, NoForm, NotSupportedError
@@ -361,8 +361,11 @@ class Calls(Indexing):
         inner = p.type.args[0] if p.type.kind == "Optional" else p.type
         if isinstance(value, list):
             element = inner.args[0] if inner.kind == "List" else INT
-            fits = all(subtype(v.type, element) for v in value)
-            return (lambda: self.list_value(value, node, element)) if fits and value else None
+            if not value or not all(
+                subtype(v.type, element) or (convert and turns(v, element)) for v in value
+            ):
+                return None
+            return lambda: self.list_value([self.turned(v, element, node) for v in value], node, element)
         if schemas.bind(p.type, value.type, bound) is not None:
             return value
         t = value.type
@@ -388,12 +391,8 @@ class Calls(Indexing):
             and (inner == list_of(Type("Optional", (TENSOR,))))
         ):
             return value
-        if convert and t == TENSOR and inner in _IMPLICIT:
-            return lambda: (
-                self.emit(
-                    node, _IMPLICIT[inner], [value], inner, schema=schemas.named(_IMPLICIT[inner])[0]
-                ).output
-            )
+        if convert and turns(value, inner):
+            return lambda: self.turned(value, inner, node)
         if convert and t == BOOL and inner in (INT, FLOAT, NUMBER):
             return lambda: self.number_of(value, inner, node)
         if convert and t == STR and inner == DEVICE:
@@ -401,6 +400,14 @@ class Calls(Indexing):
         if convert and t == INT and inner == FLOAT and value.node.kind == "prim::Constant":
             return lambda: self.constant(node, float(value.node.attrs["value"]))
         return None
+
+    def turned(self, value: Value, wanted: Type, node: Any) -> Value:
+        """A tensor or a number of any kind as a number of one kind, where an op or a function takes that."""
+        kind = turns(value, wanted)
+        if not kind:
+            return value
+        fitting = [s for s in schemas.named(kind) if s.parameters[0].type == value.type]
+        return self.emit(node, kind, [value], wanted, schema=fitting[0]).output
 
     # --- what is not an op ----------------------------------------------------------------------
 

@@ -124,6 +124,16 @@ _IMPLICIT = {
 }
 
 
+_OF_NUMBERS = {INT: "aten::Int", FLOAT: "aten::Float", COMPLEX: "aten::Complex"}
+
+
+def turns(value: Value, wanted: Type) -> str:
+    """The op that makes a tensor, or a number of any kind, a number of one kind; empty where none does."""
+    if value.type == TENSOR:
+        return _IMPLICIT.get(wanted, "")
+    return _OF_NUMBERS.get(wanted, "") if value.type == NUMBER else ""
+
+
 class Expressions:
     """The compiler's part for expressions. `names` resolves what is no variable; `source` is for errors."""
 
@@ -207,8 +217,8 @@ class Expressions:
 
     def convert(self, value: Value, wanted: Type, node: Any, message: str, implicit: bool = False) -> Value:
         """The value where `wanted` is expected; implicit: a tensor or a bool may become a number."""
-        if implicit and value.type == TENSOR and wanted in _IMPLICIT:
-            value = self.call_builtin(_IMPLICIT[wanted], [value], {}, node)
+        if implicit and turns(value, wanted):
+            value = self.call_builtin(turns(value, wanted), [value], {}, node)
         if implicit and value.type == BOOL and wanted in (INT, FLOAT):
             value = self.number_of(value, wanted, node)
         if wanted == OPEN or subtype(value.type, wanted):

@@ -250,6 +250,11 @@ def _type_as(holes: Peepholes, node: Node) -> Value | None:
     return node.inputs[0] if same else None
 
 
+def _attribute(holes: Peepholes, node: Node) -> Value | None:
+    """An attribute that can be nothing but None."""
+    return constant_before(node, None, NONE) if node.output.type == NONE else None
+
+
 _RULES: dict[str, Callable[[Peepholes, Node], Value | None]] = {
     "aten::eq": _same,
     "aten::ne": _same,
@@ -263,6 +268,7 @@ _RULES: dict[str, Callable[[Peepholes, Node], Value | None]] = {
     "aten::__is__": _is_none,
     "aten::__isnot__": _is_none,
     "aten::type_as": _type_as,
+    "prim::GetAttr": _attribute,
 }
 
 

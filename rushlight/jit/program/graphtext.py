@@ -38,6 +38,7 @@ class GraphWriter:
         self.counts: dict[str, int] = {}
         self.number = 0
         self.forked: list[Function] = []
+        self.last: dict[str, Value] = {}  # of each name what the last if or loop that gives it gives
         self.said: set[str] = set()  # names that values were given
         self.taken: set[str] = set()  # those of them that are in the text
 
@@ -70,7 +71,11 @@ class GraphWriter:
         return self.counted(hint) if name in self.said else name
 
     def alone(self, value: Value) -> bool:
-        """Whether a name has no number: of a constant that was an attribute, an unused argument."""
+        """Whether a name has no number: of a constant that was an attribute, an unused argument, what the
+        last if or loop of that name gives.
+        """
+        if self.last.get(value.hint) is value:
+            return f"%{value.hint}" not in self.spelled.values()
         if value.hint.startswith("self."):
             return f"%{value.hint}" not in self.spelled.values()
         param = value.node is not None and value.node.kind == "prim::Param"
@@ -80,6 +85,7 @@ class GraphWriter:
         """The whole text."""
         self.said = {v.name for v in function.block.params}
         self.said |= {v.name for node in walk(function.block) for v in _values_of(node)}
+        self.last = _last_given(function.block)
         params = (",\n" + " " * 6).join(map(self.name, function.block.params))
         self.block(function.block, 1)
         results = ", ".join(self.spelled[v] for v in function.block.ending.inputs)
@@ -151,6 +157,17 @@ class GraphWriter:
 
 
 _FOREVER = 2**63 - 1  # rounds of a loop that asks a condition
+
+
+def _last_given(block: Block) -> dict[str, Value]:
+    """What ifs and loops give, those in others first; of each name the last."""
+    found: dict[str, Value] = {}
+    for node in block.nodes:
+        for inner in node.blocks:
+            found |= _last_given(inner)
+        if node.kind in ("prim::If", "prim::Loop"):
+            found |= {v.hint: v for v in node.outputs if v.hint}
+    return found
 
 
 def _values_of(node: Node) -> list[Value]:

@@ -201,7 +201,7 @@ def _copy_into(into: Block, block: Block, known: dict[Value, Value], calls: bool
 def _copy_nodes(into: Block, block: Block, known: dict[Value, Value], calls: bool) -> None:
     for node in block.nodes:
         callee = node.attrs.get("function")
-        if calls and callee is not None and node.kind not in ("prim::fork", "prim::awaitable"):
+        if calls and callee is not None and _is_inlined(node, callee):
             known.update(zip(callee.block.params, (known[v] for v in node.inputs), strict=True))
             _copy_nodes(into, callee.block, known, calls)
             known[node.output] = known[callee.block.ending.inputs[0]]
@@ -216,6 +216,12 @@ def _copy_nodes(into: Block, block: Block, known: dict[Value, Value], calls: boo
             made.blocks.append(Block())
             _copy_into(made.blocks[-1], inner, known, calls)
         into.nodes.append(made)
+
+
+def _is_inlined(node: Node, callee: Function) -> bool:
+    """Whether a call can be written out: which method an interface's is, is known when it is called."""
+    known = callee.owner is None or not callee.owner.is_interface
+    return known and node.kind not in ("prim::fork", "prim::awaitable")
 
 
 def _copy_value(value: Value, node: Node | None) -> Value:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakValueDictionary
 
 import rushlight as torch
 from rushlight._engine.core import callers
@@ -66,10 +67,14 @@ def absent(kind: str) -> Any:
 _PLAIN: dict[str, Callable[[Any], Any]] = {"float": float, "bool": bool, "Device": torch.device}
 
 
+SCRIPTED: WeakValueDictionary[int, Any] = WeakValueDictionary()
+"""Objects of compiled classes that script() was given: programs get these as they are."""
+
+
 def handed(value: Any, t: Type) -> Any:
     """An argument as a scripted function gets it: what it does to lists and dicts stays its own matter."""
     kind = t.kind
-    if isinstance(value, (ScriptList, ScriptDict)) or value is None:
+    if isinstance(value, (ScriptList, ScriptDict)) or value is None or id(value) in SCRIPTED:
         return value
     if kind in _PLAIN:
         return _PLAIN[kind](value)

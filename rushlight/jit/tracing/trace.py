@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -26,7 +28,7 @@ from rushlight.jit.program.graphs import Graph
 from rushlight.jit.program.ir import Function, Value
 from rushlight.jit.program.memory import sweep
 from rushlight.jit.program.types import BOOL, NONE, TENSOR, ClassType, Type, of_value, qualified
-from rushlight.jit.state import STACK
+from rushlight.jit.state import OUT_OF_PLACE, STACK
 from rushlight.jit.tracing.checking import check
 from rushlight.jit.tracing.lifting import lift
 from rushlight.jit.tracing.traced import TracedInt, TracerWarning, TracingCheckError, _plain
@@ -35,6 +37,21 @@ from rushlight.nn.modules.base.hooks import register_module_forward_hook, regist
 from rushlight.nn.modules.module import Module
 
 
+def _may_replace_writes(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Of a function that records: _force_outplace=True makes ops that write to a tensor ops that do not."""
+
+    @functools.wraps(function)
+    def recording(*args: Any, _force_outplace: bool = False, **kwargs: Any) -> Any:
+        before, OUT_OF_PLACE[0] = OUT_OF_PLACE[0], OUT_OF_PLACE[0] or _force_outplace
+        try:
+            return function(*args, **kwargs)
+        finally:
+            OUT_OF_PLACE[0] = before
+
+    return recording
+
+
+@_may_replace_writes
 def trace(
     func: Any,
     example_inputs: Any = None,
@@ -93,6 +110,7 @@ def trace(
     return made
 
 
+@_may_replace_writes
 def trace_module(
     mod: Module,
     inputs: dict[str, Any],
@@ -224,6 +242,7 @@ def _record(call: Any, function: Function, module: Any, inputs: tuple[Any, ...],
     lift(function.block)
 
 
+@_may_replace_writes
 def _get_trace_graph(
     f: Any,
     args: Any = (),

@@ -10,6 +10,8 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.core.callers import warn
 from rushlight.jit.compiler.values import Builtin
+from rushlight.jit.program import schema as schemas
+from rushlight.jit.program.ir import Value
 from rushlight.jit.state import paused, tracing
 
 
@@ -47,6 +49,27 @@ _LOST = (
     "Converting a tensor to a Python {} might cause the trace to be incorrect. We can't record the data flow "
     "of Python values, so this value will be treated as a constant in the future. This means that the trace "
     "might not generalize to other inputs!"
+)
+
+
+def replaced_write(func: Any, name: str, written: torch.Tensor, value: Value) -> Any:
+    """What is recorded for an op that writes to a tensor, where writes are to be replaced: the op that does
+    not. Warns where the tensor is a view.
+    """
+    name = func.kind.partition("::")[2] if isinstance(func, Builtin) else name
+    kind = f"aten::{name.removesuffix('_')}"
+    if not name.endswith("_") or name.startswith("__") or not schemas.named(kind):
+        return func
+    if _plain(written)._is_view() and (value.node is None or value.node.kind != "prim::Param"):
+        warn(_SHARED.format(name), TracerWarning)
+    return Builtin(kind)
+
+
+_SHARED = (
+    "There are 2 live references to the data region being modified when tracing in-place operator {}. This "
+    "might cause the trace to be incorrect, because all other views that also reference this data will not "
+    "reflect this change in the trace! On the other hand, if all other views use the same memory chunk, but "
+    "are disjoint (e.g. are outputs of torch.split), this might still be safe."
 )
 
 

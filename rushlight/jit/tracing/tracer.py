@@ -30,8 +30,8 @@ from rushlight.jit.library import library
 from rushlight.jit.program import schema as schemas
 from rushlight.jit.program.ir import Block, Example, Function, Value, read
 from rushlight.jit.program.types import INT, NONE, TENSOR, Type
-from rushlight.jit.state import paused, tracing
-from rushlight.jit.tracing.traced import TracedInt, TracedTensor, _plain
+from rushlight.jit.state import OUT_OF_PLACE, paused, tracing
+from rushlight.jit.tracing.traced import TracedInt, TracedTensor, _plain, replaced_write
 from rushlight.overrides import TorchFunctionMode
 from rushlight.sparse.tensor import PARTS, SparseTensor, make
 
@@ -108,6 +108,7 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
         self.alive: list[Any] = []
         self.places: dict[int, list[str]] = {}  # the ways from self to a parameter or buffer
         self.modules: dict[int, str] = {}  # the way from self to a module
+        self.out_of_place = OUT_OF_PLACE[0]
         self.scopes: list[str] = []  # what TracingState.push_scope says
         self.frames: list[Frame] = []
         if module is not None:
@@ -466,6 +467,8 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
             func, args, kwargs = Builtin("aten::to"), [*args, *kwargs.values()][:2], {}
         if not isinstance(found, (torch.Tensor, list, tuple)) and found is not None:
             return found  # a number: a constant from here on
+        if self.out_of_place and args and isinstance(args[0], TracedTensor):
+            func = replaced_write(func, name, args[0], self.value(args[0]))
         values = [self.value(a) for a in args]
         named = {k: self.value(v) for k, v in kwargs.items()}
         value = self.compiler.call(_called(func, name), values, named, _AT)
