@@ -47,6 +47,9 @@ class NoForm(RuntimeError):
     """An op takes no such arguments in TorchScript."""
 
 
+NoForm.__name__, NoForm.__module__ = "RuntimeError", "builtins"  # as which programs see it
+
+
 class Error(Exception):
     """What a TorchScript program raises."""
 

@@ -29,7 +29,7 @@ def div_(a: torch.Tensor, b: {kind}) -> torch.Tensor:
     return a.div_(b, rounding_mode="trunc")
 
 def out(a: torch.Tensor, b: {kind}, o: torch.Tensor) -> torch.Tensor:
-    if a.is_floating_point(){either}:
+    if a.is_floating_point(){either} or o.is_floating_point():
         return torch.div(a, b, out=o)
     return torch.div(a, b, rounding_mode="trunc", out=o)
 """

@@ -29,6 +29,14 @@ def divide(a: torch.Tensor, b: torch.Tensor, n: int):  # type: ignore[no-untyped
     return a / b, a / n, a.clone().div_(b), c
 
 
+def test_whole_numbers_divided_into_floats() -> None:
+    def into(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor):  # type: ignore[no-untyped-def]
+        return torch.div(a, b, out=c)
+
+    found = aged(into, 3)(torch.tensor([2]), torch.tensor([3]), torch.zeros(1))
+    assert torch.equal(found, torch.tensor([2.0]) / 3)
+
+
 def test_whole_numbers_divided_to_whole_numbers() -> None:
     a, b = torch.tensor([7, -7]), torch.tensor([2, 2])
     for found in aged(divide, 3)(a, b, 2):

@@ -93,8 +93,8 @@ def check(row: Row, p: Param, value: Any, position: int) -> Any:
     if p.is_number:
         if value is p.default or (value is None and "None" in p.type):
             return value
-        if isinstance(value, Tensor) and value._geometry.ndim == 0:
-            return value.item()
+        if isinstance(value, Tensor) and value._geometry.ndim == 0 and not value.requires_grad:
+            return value.item()  # of one that requires grad PyTorch asks that its loss is written
         if is_number(value):
             return plain_number(value)
         _mismatch(row, p, "Number", value, position)

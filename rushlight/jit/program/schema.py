@@ -296,7 +296,7 @@ def match(
     tried = list(dict.fromkeys(tried))
     if len(tried) == 1:
         raise TypeError(f"\n{tried[0]}")
-    listed = "\n".join(f"  {one}".replace("\n", "\n  ").rstrip(" ") for one in tried)
+    listed = "\n".join(f"  {one}".replace("\n", "\n  ") for one in tried).rstrip(" ")
     raise TypeError(
         "Arguments for call are not valid.\nThe following variants are available:\n  \n"
         f"{listed}\nThe original call is"
