@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from rushlight.export.numbers.symbolic import SIZES, SymBool, SymFloat
+import rushlight as torch
+from rushlight.export.numbers.symbolic import SIZES, SYMBOLIC, SymBool, SymFloat
 from rushlight.fx.node import Node
 
 
@@ -101,6 +102,20 @@ class OutputSpec:
     def __str__(self) -> str:
         return f"{self.arg.name}: {self.kind.name}" + (
             "" if self.target is None else f" target='{self.target}'"
+        )
+
+
+# What a program's function may give, in containers that pytrees know.
+_GIVEN = (torch.Tensor, *SYMBOLIC, torch.ScriptObject, int, str, float, bool, type(None))
+
+
+def check_outputs(leaves: list[Any]) -> None:
+    """RuntimeError for a result that no graph can give: what it holds would be the recorded call's."""
+    wrong = next((v for v in leaves if not isinstance(v, _GIVEN)), None)
+    if wrong is not None:
+        raise RuntimeError(
+            f"Found {type(wrong)} in output, which is not a known type. If this type holds tensors, you need "
+            "to register a pytree for it, as torch.utils._pytree.register_pytree_node does."
         )
 
 

@@ -41,6 +41,7 @@ from rushlight.export.signature import (
     InputSpec,
     SymIntArgument,
     TensorArgument,
+    check_outputs,
     user_output,
 )
 from rushlight.export.symbols import (
@@ -389,6 +390,7 @@ class _Call:
                     raise
                 raise _Mismatch(f"at {sizes} it raises {type(error).__name__}: {error}") from error
             leaves, out = flatten(result)
+            check_outputs(leaves)
             outputs = [listener.argument(v) for v in leaves]
             for buffer, now in assigned_buffers(self.held, self.mod):
                 listener.record(named("torch.ops.aten.copy_.default"), (buffer, now), {}, buffer)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -299,3 +300,26 @@ def test_transforms_are_exported_and_not_their_results(function):
     program = torch.export.export(Transformed(), (torch.randn(4, 4),)).module()
     other = torch.randn(4, 4)
     torch.testing.assert_close(program(other), function(other))
+
+
+class Gives(torch.nn.Module):
+    def __init__(self, function: Any) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: Any) -> Any:
+        return self.function(x)
+
+
+@pytest.mark.parametrize(
+    ("function", "kind"),
+    [
+        (lambda x: (y for y in [x]), "generator"),
+        (lambda x: {"a": x, "b": {x}}, "set"),
+        (lambda x: (x, x.dtype), r".*\.dtype"),
+        (lambda x: torch.distributions.Normal(x, x, validate_args=False), r".*\.Normal"),
+    ],
+)
+def test_results_that_no_graph_gives(function: Any, kind: str) -> None:
+    with pytest.raises(RuntimeError, match=f"Found <class '{kind}'> in output, which is not a known type"):
+        torch.export.export(Gives(function), (torch.ones(2),))
