@@ -23,14 +23,18 @@ from rushlight._engine.dispatch.overrides import run_below
 from rushlight._engine.tensors.kind import kind
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import Tensor, wrap
+from rushlight._subclasses.meta_utils import MetaConverter
 from rushlight._torch_dispatch.classes import make_wrapper_subclass
 from rushlight.nn.parameter import Parameter
+from rushlight.overrides import TorchFunctionMode
 from rushlight.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack, without
 
 __all__ = [
     "DataDependentOutputException",
     "DynamicOutputShapeException",
+    "FakeCopyMode",
     "FakeTensor",
+    "FakeTensorConverter",
     "FakeTensorDeviceMismatchError",
     "FakeTensorMode",
     "MetadataMismatchError",
@@ -251,7 +255,6 @@ class FakeTensorMode(TorchDispatchMode):
         self.allow_fallback_kernels = allow_fallback_kernels
         self.allow_non_fake_inputs = allow_non_fake_inputs
         self.shape_env, self.static_shapes, self.export = shape_env, True, export
-        self._made: dict[int, tuple[Any, FakeTensor]] = {}
         self._known: WeakValueDictionary[int, FakeTensor] = WeakValueDictionary()  # constants, by id
         self.fake_tensor_converter = FakeTensorConverter()
 
@@ -266,14 +269,7 @@ class FakeTensorMode(TorchDispatchMode):
             if tensor.fake_mode is not self:
                 raise AssertionError("Mixing fake modes NYI")
             return tensor
-        if id(tensor) not in self._made:
-            made = FakeTensor(self, _on_meta(tensor), tensor.device)
-            if tensor.requires_grad:
-                made.requires_grad_()
-            if getattr(tensor, "_is_param", False) or isinstance(tensor, Parameter):
-                setattr(made, "_is_param", True)
-            self._made[id(tensor)] = tensor, made
-        return self._made[id(tensor)][1]
+        return self.fake_tensor_converter.from_real_tensor(self, tensor)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return self.dispatch(func, args, kwargs or {})
@@ -420,8 +416,58 @@ def unset_fake_temporarily() -> Iterator[FakeTensorMode | None]:
 
 
 class FakeTensorConverter:
-    """Makes fake tensors of a mode."""
+    """Makes fake tensors of a mode, the same one for the same tensor, as long as both live."""
 
-    def from_real_tensor(self, fake_mode: FakeTensorMode, t: Any, **options: Any) -> Any:
+    def __init__(self, *, copy_data: bool = False, export: bool = False) -> None:
+        self.meta_converter = MetaConverter(copy_data=copy_data)
+        self.export = export
+        self._by_device: WeakValueDictionary[tuple[int, str], FakeTensor] = WeakValueDictionary()
+
+    @property
+    def tensor_memo(self) -> WeakValueDictionary[int, Any]:
+        """The fake tensors that live, by numbers."""
+        return self.meta_converter.tensor_memo
+
+    def from_real_tensor(self, fake_mode: FakeTensorMode, t: Any, **options: Any) -> FakeTensor:
         """The fake tensor of a tensor."""
-        return fake_mode.from_tensor(t)
+        number = self.meta_converter.number(t)
+        made: FakeTensor | None = self.tensor_memo.get(number)
+        if made is None:
+            elem = self.meta_converter.bare(t) if t.layout is strided else _on_meta(t)
+            made = FakeTensor(fake_mode, elem, t.device)
+            made._storage = elem._storage
+            if t.requires_grad:
+                made.requires_grad_()
+            if getattr(t, "_is_param", False) or isinstance(t, Parameter):
+                setattr(made, "_is_param", True)
+            self.tensor_memo[number] = made
+        return made
+
+    def from_meta_and_device(self, fake_mode: FakeTensorMode, t: Any, device: Any, *rest: Any) -> FakeTensor:
+        """The fake tensor of a tensor of the meta device, said to lie on this one."""
+        if t.device.type != "meta":
+            raise AssertionError(f"tensor's device must be `meta`, got {t.device.type} instead")
+        key = self.meta_converter.number(t), str(device)
+        made = self._by_device.get(key)
+        if made is None:
+            made = self._by_device[key] = FakeTensor(fake_mode, t, device)
+            made._storage = t._storage
+        return made
+
+
+class FakeCopyMode(TorchFunctionMode):
+    """Inside, copies of tensors (clone(), copy.deepcopy()) are fake tensors of a mode."""
+
+    def __init__(self, fake_mode: FakeTensorMode) -> None:
+        self.fake_mode = fake_mode
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func is Tensor.clone:
+            return func(self.fake_mode.from_tensor(args[0], static_shapes=True), **kwargs)
+        if func is not Tensor.__deepcopy__:
+            return func(*args, **kwargs)
+        tensor, memo = args
+        if id(tensor) not in memo:
+            memo[id(tensor)] = self.fake_mode.from_tensor(tensor, static_shapes=True)
+        return memo[id(tensor)]
