@@ -10,7 +10,7 @@ from rushlight._engine.names.alternatives import attribute
 
 def __getattr__(name: str) -> Any:
     if not name.startswith("__"):
-        for part in ("dtypes", "shapes", "layouts"):
+        for part in ("dtypes", "shapes", "layouts", "rng"):
             found = vars(import_module(f"{__name__}.{part}")).get(name)
             if found is not None:
                 return found

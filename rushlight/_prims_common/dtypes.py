@@ -41,6 +41,15 @@ class ELEMENTWISE_TYPE_PROMOTION_KIND(Enum):
     BOOL_TO_LONG = (5,)
 
 
+class RETURN_TYPE(Enum):
+    """What an op gives: a new tensor, a view, the tensor that it wrote to, or nothing."""
+
+    NEW = (0,)
+    VIEW = (1,)
+    INPLACE = (2,)
+    NONE = (3,)
+
+
 class REDUCTION_OUTPUT_TYPE_KIND(Enum):
     """How the dtype of a reduction's result follows from that of its operand."""
 

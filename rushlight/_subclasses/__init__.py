@@ -13,6 +13,8 @@ _NAMES = ("DynamicOutputShapeException", "FakeTensor", "FakeTensorMode", "Unsupp
 def __getattr__(name: str) -> Any:
     if name in ("fake_tensor", "fake_utils", "meta_utils", "schema_check_mode"):
         return import_module(f"{__name__}.{name}")
+    if name == "CrossRefFakeMode":
+        return import_module(f"{__name__}.fake_utils").CrossRefFakeMode
     if name not in _NAMES:
         return attribute(__name__, name)
     return getattr(import_module(f"{__name__}.fake_tensor"), name)

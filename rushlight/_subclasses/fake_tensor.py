@@ -19,10 +19,12 @@ from rushlight._engine.core.device import META, device as Device
 from rushlight._engine.core.dtype import get_default_dtype
 from rushlight._engine.core.pytree import flatten, tree_map
 from rushlight._engine.core.size import Size
+from rushlight._engine.dispatch import method_overrides
 from rushlight._engine.dispatch.overrides import run_below
+from rushlight._engine.tensors.geometry import strided
 from rushlight._engine.tensors.kind import kind
 from rushlight._engine.tensors.meta import meta_array
-from rushlight._engine.tensors.tensor import Tensor, wrap
+from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 from rushlight._subclasses.meta_utils import MetaConverter
 from rushlight._torch_dispatch.classes import make_wrapper_subclass
 from rushlight.nn.parameter import Parameter
@@ -127,7 +129,7 @@ class FakeTensor(Tensor):
     @staticmethod
     def __new__(cls, fake_mode: Any, elem: Any, device: Any, constant: Any = None) -> Any:
         made = make_wrapper_subclass(cls, elem._geometry.shape, dtype=elem.dtype, device=device)
-        made._array = elem._memory
+        made._array, made._storage = elem._memory, elem._storage
         made.fake_mode, made.constant = fake_mode, constant
         return made
 
@@ -227,12 +229,14 @@ class FakeTensor(Tensor):
 
 
 def _on_meta(t: Any) -> Any:
-    """A tensor of the meta device that lies as another."""
+    """A tensor of the meta device that lies as another; in the same memory, if this is none either."""
     array = t._memory
-    if not t._kind.on_meta:
-        strides = tuple(s // array.itemsize for s in array.strides)
-        array = meta_array(array.shape, array.dtype, strides)
-    return wrap(array, kind(t.dtype, META))
+    if isinstance(t, FakeTensor) or t._kind.on_meta:
+        made = wrap(array, kind(t.dtype, META))
+        made._storage = storage(t)
+        return made
+    strides = tuple(s // array.itemsize for s in array.strides)
+    return wrap(meta_array(array.shape, array.dtype, strides), kind(t.dtype, META))
 
 
 class FakeTensorMode(TorchDispatchMode):
@@ -435,12 +439,13 @@ class FakeTensorConverter:
         if made is None:
             elem = self.meta_converter.bare(t) if t.layout is strided else _on_meta(t)
             made = FakeTensor(fake_mode, elem, t.device)
-            made._storage = elem._storage
             if t.requires_grad:
                 made.requires_grad_()
             if getattr(t, "_is_param", False) or isinstance(t, Parameter):
                 setattr(made, "_is_param", True)
             self.tensor_memo[number] = made
+            if t.is_leaf and t.grad is not None:
+                made.grad = self.from_real_tensor(fake_mode, t.grad)
         return made
 
     def from_meta_and_device(self, fake_mode: FakeTensorMode, t: Any, device: Any, *rest: Any) -> FakeTensor:
@@ -451,7 +456,6 @@ class FakeTensorConverter:
         made = self._by_device.get(key)
         if made is None:
             made = self._by_device[key] = FakeTensor(fake_mode, t, device)
-            made._storage = t._storage
         return made
 
 
@@ -460,6 +464,14 @@ class FakeCopyMode(TorchFunctionMode):
 
     def __init__(self, fake_mode: FakeTensorMode) -> None:
         self.fake_mode = fake_mode
+
+    def __enter__(self) -> Any:
+        method_overrides.enter()  # __deepcopy__ is no op of the table
+        return super().__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        method_overrides.leave()
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}

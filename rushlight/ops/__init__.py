@@ -40,6 +40,7 @@ def load_library(path: str | os.PathLike[str]) -> None:
 # imported, as the ops of a compiled extension are there from then on.
 _WHEN_ASKED = {
     "torchvision": ("rushlight_vision", "rushlight_vision.extension"),
+    "prims": ("rushlight", "rushlight._prims"),
     "_c10d_functional": ("rushlight", "rushlight.distributed.communication.exported"),
 }
 

@@ -256,7 +256,8 @@ class TypedStorage:
         return hash(self._untyped_storage)
 
     def __repr__(self) -> str:
-        values = "".join(f" {value}\n" for value in self.tolist())
+        nowhere = self.device.type == "meta"
+        values = "...\n" if nowhere else "".join(f" {value}\n" for value in self.tolist())
         return (
             f"{values}[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) "
             f"of size {len(self)}]"
