@@ -97,7 +97,9 @@ from rushlight.nested.strided_layout import _nested_from_padded_and_nested_examp
 from rushlight._C import _nnpack_available as _nnpack_available
 from rushlight import _ops as _ops
 from rushlight.toplevel.functions import _prelu_kernel as _prelu_kernel
+from rushlight import _prims as _prims
 from rushlight import _prims_common as _prims_common
+from rushlight import _refs as _refs
 from rushlight.toplevel.encoder import _rowwise_prune as _rowwise_prune
 from rushlight.toplevel.functions import _running_with_deploy as _running_with_deploy
 from rushlight.nn.scaled import _scaled_grouped_mm as _scaled_grouped_mm

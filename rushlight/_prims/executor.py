@@ -13,9 +13,7 @@ from rushlight.fx.experimental.proxy_tensor import make_fx
 def execute(gm: Any, *args: Any, executor: str = "aten", executor_parameters: Any = None) -> Any:
     """The results of a graph; "aten" is the one executor that there is."""
     if executor != "aten":
-        raise ValueError(
-            f"Received unexpected value for 'executor': {executor}. Allowed values are: aten."
-        )
+        raise ValueError(f"Received unexpected value for 'executor': {executor}. Allowed values are: aten.")
     return gm.forward(*args)
 
 

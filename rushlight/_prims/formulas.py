@@ -56,9 +56,7 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
     def checked(self: Any, other: Any) -> Any:
         tensors = [t for t in (self, other) if isinstance(t, torch.Tensor)]
         if len(tensors) == 2 and self.dtype is not other.dtype and self.ndim and other.ndim:
-            raise RuntimeError(
-                f"Tensor with dtype {other.dtype} is not the expected dtype of {self.dtype}!"
-            )
+            raise RuntimeError(f"Tensor with dtype {other.dtype} is not the expected dtype of {self.dtype}!")
         check_same_device(*tensors, allow_cpu_scalar_tensors=True)
         check_same_shape(*tensors, allow_cpu_scalar_tensors=True)
         return function(self, other)
@@ -78,20 +76,43 @@ def _div(a: Any, b: Any) -> Any:
     return torch.div(a, b, rounding_mode="trunc") if whole else torch.true_divide(a, b)
 
 
+def _complex(a: Any, message: str) -> Any:
+    if not a.is_complex():
+        raise RuntimeError(message)
+    return a
+
+
+def _conj(a: Any) -> Any:
+    return torch.conj(_complex(a, "Expected complex dtype in prims.conj"))
+
+
+def _conj_physical(a: Any) -> Any:
+    return torch.conj_physical(_complex(a, "prims.conj_physical is only defined for complex dtypes"))
+
+
+def _imag(a: Any) -> Any:
+    return torch.imag(_complex(a, "Only complex dtype is supported"))
+
+
+def _real(a: Any) -> Any:
+    return torch.real(_complex(a, "Only complex dtype is supported"))
+
+
 # --- views and shapes -------------------------------------------------------------------------------
 
 
 def _broadcast_in_dim(a: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int]) -> Any:
     """`a` seen in another shape, where its dims are at these places."""
-    if len(shape) < a.ndim or a.ndim != len(broadcast_dimensions):
-        raise AssertionError(f"{a.ndim} dims of {tuple(shape)} must be said, got {list(broadcast_dimensions)}")
-    last = -1
-    for n, place in zip(a.shape, broadcast_dimensions, strict=True):
-        if place <= last or place >= len(shape):
-            raise AssertionError(f"broadcast_dimensions must ascend, and be there: {list(broadcast_dimensions)}")
+    places = list(broadcast_dimensions)
+    if len(shape) < a.ndim or a.ndim != len(places):
+        raise AssertionError(f"the places of {a.ndim} dims in {tuple(shape)} must be said, got {places}")
+    for place, before in zip(places, [-1, *places], strict=False):
+        if place <= before:
+            raise AssertionError(f"broadcast_dimensions must be strictly ascending: {place} <= {before}")
+        validate_idx(len(shape), place)
+    for n, place in zip(a.shape, places, strict=True):
         if n not in (1, shape[place]):
-            raise AssertionError(f"{n} cannot be broadcast to {shape[place]}")
-        last = place
+            raise AssertionError(f"{n} must be broadcastable to {shape[place]}")
     for place in range(len(shape)):
         if place not in broadcast_dimensions:
             a = a.unsqueeze(place)
@@ -103,7 +124,7 @@ def expand_dims(a: Any, dimensions: Sequence[int], ndim: int | None = None) -> A
     rank = a.ndim + len(dimensions) if ndim is None else ndim
     places = sorted(canonicalize_dim(rank, d) for d in dimensions)
     if len(set(places)) != len(places):
-        raise ValueError("Received duplicate dimensions to expand in {dims}")
+        raise ValueError(f"Received duplicate dimensions to expand in {dimensions}")
     for place in places:
         a = a.unsqueeze(place)
     return a
@@ -145,7 +166,7 @@ def _squeeze(a: Any, dimensions: Sequence[int]) -> Any:
     for d in dimensions:
         validate_idx(a.ndim, d)
         if a.shape[d] != 1:
-            raise AssertionError(f"a.shape[{d}] must be 1, got {a.shape[d]}")
+            raise AssertionError(f"Cannot squeeze dimension {d} with size {a.shape[d]} (must be 1)")
     return torch.squeeze(a, tuple(dimensions)) if dimensions else a.view(a.shape)
 
 
@@ -193,10 +214,6 @@ def _device_put(a: Any, device: Any, non_blocking: bool = False) -> Any:
 
 
 def _item(a: Any) -> Any:
-    if a.numel() != 1:
-        raise ValueError(
-            f"Can't convert a tensor with {a.numel()} elements to a number!"
-        )
     return a.item()
 
 
@@ -249,7 +266,7 @@ def _sum(inp: Any, dims: Any, *, output_dtype: Any = None) -> Any:
 def _prod(inp: Any, dims: Any, *, output_dtype: Any = None) -> Any:
     for d in sorted(_all_dims(inp, dims), reverse=True):
         inp = torch.prod(inp, d, dtype=output_dtype)
-    return inp
+    return inp if output_dtype is None else inp.to(output_dtype)
 
 
 def _var(inp: Any, dims: Any, correction: float | None = 1, *, output_dtype: Any = None) -> Any:

@@ -86,7 +86,6 @@ def dtype_to_type(dtype: torch.dtype) -> type:
     return complex if dtype.is_complex else float if dtype.is_floating_point else int
 
 
-
 def is_low_precision_dtype(dtype: torch.dtype) -> bool:
     """Whether a dtype's floating point numbers have two bytes."""
     return dtype in _LOW
@@ -135,9 +134,7 @@ def can_safe_cast_to(*, cast_to: torch.dtype, cast_from: torch.dtype) -> bool:
 
 def get_higher_dtype(a: Any, b: Any) -> torch.dtype | None:
     """The lowest dtype that holds both; each is a dtype, a tensor, a number or None."""
-    first, second = (
-        x if x is None or isinstance(x, torch.dtype) else get_dtype(x) for x in (a, b)
-    )
+    first, second = (x if x is None or isinstance(x, torch.dtype) else get_dtype(x) for x in (a, b))
     if first is None or second is None:
         return second if first is None else first
     return torch.promote_types(first, second)

@@ -17,8 +17,9 @@ _PARTS = ("_conversions", "fft", "linalg", "nn", "special")
 _REVERSED = {"rpow": "__rpow__", "rtruediv": "__rtruediv__", "rfloordiv": "__rfloordiv__"}
 # Functions that are no ops, and methods.
 _OTHERS = frozenset(
-    "to item T contiguous broadcast_shapes broadcast_tensors block_diag meshgrid empty empty_like empty_strided "
-    "empty_permuted full ones zeros eye arange linspace logspace randn scalar_tensor equal allclose".split()
+    "to item T contiguous broadcast_shapes broadcast_tensors block_diag meshgrid empty empty_like "
+    "empty_strided empty_permuted full ones zeros eye arange linspace logspace randn scalar_tensor equal "
+    "allclose".split()
 )
 
 
@@ -31,8 +32,8 @@ def copy_to(a: Any, b: Any, *, allow_cross_device: bool = True) -> Any:
     """Write one tensor's numbers into another; RuntimeError where they lie on two devices and may not."""
     if not allow_cross_device and a.device != b.device:
         raise RuntimeError(
-            f"Attempting to copy from device {b.device} to device {a.device}, but cross-device copies are not "
-            "allowed!"
+            f"Attempting to copy from device {b.device} to device {a.device}, but cross-device copies are "
+            "not allowed!"
         )
     return a.copy_(b)
 

@@ -1,4 +1,4 @@
-"""torch._subclasses.meta_utils: tensors of the meta device that are like others, and whether two are alike."""
+"""torch._subclasses.meta_utils: tensors of the meta device that are like others; whether two are alike."""
 
 from __future__ import annotations
 

@@ -34,6 +34,7 @@ from rushlight.fx import proxy as proxy
 from rushlight.fx.subgraph_rewriter import replace_pattern as replace_pattern
 from rushlight.fx import subgraph_rewriter as subgraph_rewriter
 from rushlight.fx.tracer import symbolic_trace as symbolic_trace
+from rushlight.fx import tensor_type as tensor_type
 from rushlight.fx import traceback as traceback
 from rushlight.fx.wrapping import wrap as wrap
 def __dir__() -> list[str]: ...

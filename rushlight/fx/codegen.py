@@ -13,30 +13,10 @@ import rushlight as torch
 from rushlight.fx import _pytree, conventions, names
 from rushlight.fx.node import Node
 from rushlight.fx.tensor_type import Dyn, TensorType
+from rushlight.utils._dtype_abbrs import dtype_abbrs
 
 if TYPE_CHECKING:  # it imports this file
     from rushlight.fx.graph import Graph
-
-_ABBREVIATIONS = {
-    "float32": "f32",
-    "float64": "f64",
-    "float16": "f16",
-    "bfloat16": "bf16",
-    "int64": "i64",
-    "int32": "i32",
-    "int16": "i16",
-    "int8": "i8",
-    "uint8": "u8",
-    "uint16": "u16",
-    "uint32": "u32",
-    "uint64": "u64",
-    "bool": "b8",
-    "complex64": "c64",
-    "complex128": "c128",
-    "complex32": "c32",
-    "float8_e4m3fn": "f8e4m3fn",
-    "float8_e5m2": "f8e5m2",
-}
 
 
 class PythonCode(NamedTuple):
@@ -131,8 +111,8 @@ class _Writer:
         typed = "" if node.type is None else f" : {self.type(node.type)}"
         meta: Any = node.meta.get("val", node.meta.get("tensor_meta")) if self.verbose else None
         if hasattr(meta, "dtype") and hasattr(meta, "shape"):
-            dtype = str(meta.dtype).removeprefix("torch.")
-            return f': "{_ABBREVIATIONS.get(dtype, dtype)}[{", ".join(map(str, meta.shape))}]"'
+            dtype = dtype_abbrs.get(meta.dtype) or str(meta.dtype).removeprefix("torch.")
+            return f': "{dtype}[{", ".join(map(str, meta.shape))}]"'
         return f': "Sym({meta})"' if hasattr(meta, "expression") else typed
 
     def statement(self, node: Node) -> str:

@@ -1,5 +1,6 @@
 """FakeTensorMode: whole programs on tensors without memory."""
 
+import copy
 from typing import Any
 
 import pytest
@@ -8,10 +9,13 @@ import rushlight as torch
 from rushlight import nn
 from rushlight._subclasses.fake_tensor import (
     DataDependentOutputException,
+    FakeCopyMode,
     FakeTensor,
     FakeTensorDeviceMismatchError,
     FakeTensorMode,
+    MetadataMismatchError,
 )
+from rushlight._subclasses.meta_utils import MetaConverter
 
 
 def test_models_are_made_and_trained() -> None:
@@ -90,3 +94,46 @@ def test_real_tensors_beside_fake_ones_are_written_to_by_numbers_alone():
     with FakeTensorMode(allow_non_fake_inputs=True):
         assert count.add_(1) is count and many.add_(torch.ones(2)) is many
     assert count == 1 and not many.any() and not hasattr(many, "constant")
+
+
+def test_fake_tensors_share_memory_as_the_real_ones_do():
+    x = torch.zeros(2, 2)
+    mode = FakeTensorMode()
+    one, other = mode.from_tensor(x), mode.from_tensor(x[0])
+    assert one.untyped_storage() is other.untyped_storage()
+    assert mode.from_tensor(x) is one and len(mode.fake_tensor_converter.tensor_memo) == 2
+    assert one.detach().untyped_storage() is one.untyped_storage()
+    del one, other, x
+    assert len(mode.fake_tensor_converter.tensor_memo) == 0
+    assert str(mode.from_tensor(torch.zeros(3)).storage()).startswith("...\n")
+
+
+def test_copies_in_a_copy_mode_are_fake():
+    copied, mode = torch.nn.BatchNorm2d(3), FakeTensorMode()
+    with FakeCopyMode(mode):
+        copied = copy.deepcopy(copied)
+    assert all(isinstance(t, FakeTensor) for t in (*copied.parameters(), *copied.buffers()))
+    assert isinstance(copied.weight, torch.nn.Parameter)
+
+
+def test_ops_are_compared_with_what_they_give_on_fake_tensors():
+    with torch._subclasses.CrossRefFakeMode():
+        torch.nn.Sequential(torch.nn.BatchNorm2d(3), torch.nn.ReLU()).eval()(torch.ones(2, 3, 4, 4))
+        torch.full((2, 2), 1).t().nonzero()
+    library = torch.library.Library("tests_cross_ref", "DEF")
+    library.define("wrong(Tensor x) -> Tensor")
+    library.impl("wrong", lambda x: x[:1].clone(), "CPU")
+    library.impl("wrong", lambda x: x.clone(), "Meta")
+    with torch._subclasses.CrossRefFakeMode(), pytest.raises(MetadataMismatchError, match="Shapes"):
+        torch.ops.tests_cross_ref.wrong(torch.ones(2))
+
+
+def test_meta_tensors_are_views_and_leaves_where_others_are():
+    x = torch.randn(4, requires_grad=True)
+    y = x.neg()
+    to_meta = MetaConverter()
+    m, leaf = to_meta(y[1:]), to_meta(x)
+    assert m._is_view() and not m._base.is_leaf and m.storage_offset() == 1 and m.device.type == "meta"
+    assert leaf.is_leaf and leaf.requires_grad and to_meta(x) is leaf and to_meta.successful()
+    real = torch.view_as_real(torch.zeros(2, dtype=torch.complex64))
+    assert to_meta(real).shape == (2, 2) and to_meta(3) == 3

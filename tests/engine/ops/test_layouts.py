@@ -294,3 +294,11 @@ def test_captured_tensors_are_not_written_to_under_jvp():
             rushlight.func.jvp(write, (x,), (one,))
     assert type(y) is rushlight.Tensor and y.tolist() == [1, 1, 1]
     assert rushlight.func.jvp(lambda t: t.mul_(2), (x,), (one,))[1].tolist() == [2, 2, 2]
+
+
+def test_views_on_the_meta_device_lie_where_others_do():
+    x = rushlight.empty(12, device="meta")
+    assert x.as_strided((2, 3), (3, 1), 4).storage_offset() == 4
+    assert x[2:].as_strided((2,), (5,)).storage_offset() == 2
+    assert x.as_strided((2,), (5,), 3).untyped_storage() is x.untyped_storage()
+    assert x.as_strided((30,), (1,)).shape == (30,)  # beyond its storage, which is nowhere

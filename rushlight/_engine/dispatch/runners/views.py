@@ -167,7 +167,7 @@ def _mapped(t: Tensor, body: Run, rest: tuple[Any, ...]) -> tuple[Run, tuple[Any
     layout = body(Layout(a.shape, tuple([s // step for s in a.strides])), *rest)
     strides = tuple([s * step for s in layout.strides])
     if t._kind.on_meta:
-        array = meta_array(layout.sizes, a.dtype, layout.strides)
+        array = _nowhere(t, layout)
     elif t._kind.backend is not None:
         if extent(layout) * step > a.nbytes:
             return _beyond(t, layout)
@@ -182,6 +182,14 @@ def _mapped(t: Tensor, body: Run, rest: tuple[Any, ...]) -> tuple[Run, tuple[Any
             storage(t).bytes(a), a.dtype, layout.sizes, layout.strides, t.storage_offset() + layout.offset
         )
     return lambda a: array, (), False
+
+
+def _nowhere(t: Tensor, layout: Layout) -> Any:
+    """The view of a meta tensor's array; it may reach beyond the storage, and then has one of its own."""
+    start, flat, of = t.storage_offset() + layout.offset, storage(t).bytes(t._memory), t._memory.dtype
+    if extent(Layout(layout.sizes, layout.strides, start)) * of.itemsize > flat.size:
+        return meta_array(layout.sizes, of, layout.strides)
+    return strided(flat, of, layout.sizes, layout.strides, start)
 
 
 def _beyond(t: Tensor, layout: Layout) -> tuple[Run, tuple[Any, ...], bool]:

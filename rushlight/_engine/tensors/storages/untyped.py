@@ -322,3 +322,8 @@ class UntypedStorage:
     def __repr__(self) -> str:
         values = "".join(f" {value}\n" for value in self)
         return f"{values}[torch.storage.UntypedStorage(device={self.device}) of size {len(self)}]"
+
+
+def storage_id(t: Tensor) -> int:
+    """A number of the memory that a tensor sees."""
+    return UntypedStorage._of(t)._cdata
