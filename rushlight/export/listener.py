@@ -47,6 +47,7 @@ from rushlight.export.recording.places import Places
 from rushlight.export.recording.regions import Regions, noticed
 from rushlight.export.recording.shape_rules import hangs_on_numbers, sizes_of, tell
 from rushlight.export.recording.tape import Tape
+from rushlight.export.spellings import interpolated
 from rushlight.export.subgraphs import Frame, Subgraphs
 from rushlight.export.symbols import Sym
 from rushlight.fx.graph import Graph
@@ -178,6 +179,8 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places, Regions):
         """An op: recorded, and run."""
         out, extra = kwargs.get("out"), {"out", "inplace"} - {p.name for p in row.params}
         bound = arguments.bind(row, args, {k: v for k, v in kwargs.items() if k not in extra})
+        if row.name == "interpolate" and self.symbolic:
+            bound = interpolated(bound, self.sizes)
         writes = bool(getattr(call, "writes", False)) or kwargs.get("inplace") is True
         found = overloads.chosen(row, bound, writes)
         if self.instead and found is not None and found[0] in self.instead:

@@ -55,14 +55,23 @@ def grid_sampler(mode: str, padding_mode: str) -> tuple[int, int] | None:
     return _GRID_MODES.index(mode), _GRID_PADDINGS.index(padding_mode)
 
 
+def interpolated(given: Bound, sizes_of: Callable[[Any], Any]) -> Bound:
+    """interpolate's arguments, with the sizes that it comes to where it does not hand its factors on."""
+    x, scales = given["input"], given["scale_factor"]
+    if scales is None or not (given["recompute_scale_factor"] or given["mode"] == "area"):
+        return given
+    factors = [float(s) for s in _each(scales, x.dim() - 2)]
+    whole = [math.floor(torch.sym_float(n) * s) for n, s in zip(sizes_of(x)[2:], factors, strict=True)]
+    return given | {"size": whole, "scale_factor": None, "recompute_scale_factor": None}
+
+
 def _interpolate(given: Bound) -> Spelling:
+    given = interpolated(given, lambda x: x.shape)
     x, mode = given["input"], given["mode"]
     dims = x.dim() - 2
     size, scales = given["size"], given["scale_factor"]
     sizes = None if size is None else _each(size, dims)
     factors = None if scales is None else [float(s) for s in _each(scales, dims)]
-    if factors is not None and (given["recompute_scale_factor"] or mode == "area"):
-        sizes, factors = [math.floor(n * s) for n, s in zip(x.shape[2:], factors, strict=True)], None
     if mode == "area":
         return f"adaptive_avg_pool{dims}d.default", {"self": x, "output_size": sizes}
     if mode not in _RESAMPLED:

@@ -350,7 +350,7 @@ def points(known: Sequence[Symbol], asserted: Sequence[Relation] = ()) -> list[d
     found: list[dict[str, int]] = [base]
     for s in known:
         mended = [_mended({**base, s.name: v}, s.name, known, asserted) for v in s.others()]
-        found += [p for p in mended if _fulfils(p, asserted) and p not in found][:2]
+        found += [p for p in mended if fulfils(p, asserted) and p not in found][:2]
     others = [(s.name, o) for s in known if len(o := [*s.others(), s.hint]) > 1]
     if len(others) > 1:
         found.append(base | {name: o[i % 2] for i, (name, o) in enumerate(others)})
@@ -360,7 +360,7 @@ def points(known: Sequence[Symbol], asserted: Sequence[Relation] = ()) -> list[d
             moved += [base | {a: base[a] + by, b: base[b] - by} for by in (1, -1, 2, -2)]
             least = {s.name: max(s.low, min(2, s.hint)) for s in known}  # of sizes 0 and 1 are other programs
             found += [p for p in moved if all(least[s.name] <= p[s.name] <= s.high for s in known)]
-    return [base, *(p for p in found[1:] if _fulfils(p, asserted))]
+    return [base, *(p for p in found[1:] if fulfils(p, asserted))]
 
 
 def _mended(
@@ -384,7 +384,8 @@ def _mended(
     return point
 
 
-def _fulfils(point: dict[str, int], asserted: Sequence[Relation]) -> bool:
+def fulfils(point: dict[str, int], asserted: Sequence[Relation]) -> bool:
+    """Whether sizes are what is asserted of them, as far as they say."""
     try:
         return all(r.at(point) for r in asserted if r.free() <= point.keys())
     except ZeroDivisionError:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import operator
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -54,6 +56,7 @@ from rushlight.export.symbols import (
     Symbol,
     _IntWrapper,
     fitted,
+    fulfils,
     joined,
     points,
     symbols,
@@ -251,7 +254,8 @@ class _Call:
         own = first.listener.numbers
         asserted = [r for r, _ in own.asserted] + own.kept + own.possible + self.asked
         told = all("told" in n.meta for n in first.listener.order if isinstance(n.meta.get("val"), Value))
-        for sizes in points([*self.symbols, *read], asserted)[1:]:
+        wanted, failed = points([*self.symbols, *read], asserted)[1:], None
+        for sizes in itertools.chain(wanted, self.together(at_all, asserted)):
             soft = all(sizes[s.name] == s.hint for s in self.symbols)
             try:
                 record = self.record(sizes, conditions=first.listener.conditions)
@@ -260,9 +264,12 @@ class _Call:
                 # Where rules tell all sizes, an op that refuses others does so at each call.
                 if not soft and not (told and isinstance(error.__cause__, RuntimeError)):
                     raise
+                failed = error if failed is None and not soft else failed
                 continue
             records.append(record)
             at_all.append(sizes)
+        if failed is not None and self.still(at_all):
+            raise failed
         _merged(records, at_all)
         if first.listener.numbers.unknown and len(records) > 1:
             shapes = [getattr(n.meta.get("val"), "shape", None) for n in first.listener.order]
@@ -277,6 +284,22 @@ class _Call:
         first.sizes.once()
         first.sizes.assertions()
         return _assembled(self, first)
+
+    def still(self, at_all: list[dict[str, int]]) -> list[Symbol]:
+        """The symbols that have been of too few sizes: what hangs on them is not known."""
+        return [s for s in self.symbols if len({p[s.name] for p in at_all}) <= min(2, len(s.others()))]
+
+    def together(
+        self, at_all: list[dict[str, int]], asserted: list[Relation]
+    ) -> Iterator[dict[str, int]]:
+        """More sizes, where some could not change alone: all larger, in proportion or by as much."""
+        base = at_all[0]
+        for moved in (lambda n: 2 * n, lambda n: 3 * n, lambda n: n + 1, lambda n: n + 2):
+            if not self.still(at_all):
+                return
+            found = base | {s.name: min(moved(s.hint), s.high) for s in self.symbols}
+            if found not in at_all and fulfils(found, asserted):
+                yield found
 
     def first(self, at: dict[str, int]) -> _Record:
         """The record that tells; UserError where the program is one of the sizes 1 alone that inputs have."""

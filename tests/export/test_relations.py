@@ -11,6 +11,7 @@ import rushlight as torch
 from rushlight._export.converter import TS2EPConverter
 from rushlight.export import Dim, dims, export
 from rushlight.export.errors import UserError
+from rushlight.nn import functional as F
 
 D, A = Dim.DYNAMIC, Dim.AUTO
 
@@ -255,3 +256,52 @@ def test_scripts_become_programs() -> None:
 def test_static_bounds() -> None:
     with pytest.raises(ValueError, match=r"range of \[6, 8\], conflicting with the inferred .*\[4, 4\]"):
         export(module(lambda x: x + 1), (ones(4),), dynamic_shapes=((Dim.STATIC(min=6, max=8),),))
+
+
+class _Resampled(torch.nn.Module):
+    def __init__(self, **how: Any) -> None:
+        super().__init__()
+        self.how = how
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        z = F.interpolate(x, **self.how)
+        return z + y[:, :, : z.shape[-2], : z.shape[-1]]
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"scale_factor": 0.5, "mode": "area"},
+        {"scale_factor": 1.5, "mode": "area"},
+        {"scale_factor": 1.5, "mode": "nearest", "recompute_scale_factor": True},
+        {"scale_factor": 0.7, "mode": "bilinear"},
+        {"scale_factor": 2.0, "mode": "bicubic"},
+    ],
+)
+def test_a_resampled_size_beside_another(how: dict[str, Any]) -> None:
+    module, auto = _Resampled(**how), torch.export.Dim.AUTO
+
+    def inputs(h: int, w: int) -> tuple[torch.Tensor, torch.Tensor]:
+        by = how["scale_factor"]
+        return torch.randn(2, 3, h, w), torch.randn(2, 3, int(h * by), int(w * by))
+
+    shapes = ({2: auto, 3: auto}, {2: auto, 3: auto})
+    program = torch.export.export(module, inputs(8, 10), dynamic_shapes=shapes).module()
+    for h, w in ((8, 10), (9, 10), (11, 13), (12, 12)):
+        given = inputs(h, w)
+        torch.testing.assert_close(program(*given), module(*given))
+
+
+def test_what_only_sizes_that_change_together_tell() -> None:
+    """A number that the framework's own Python has of a size, where the size does not change alone."""
+
+    class Pooled(torch.nn.Module):
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            return F.adaptive_max_pool1d(x, [None]) + y[:, : x.shape[1]]
+
+    given = (torch.randn(3, 8), torch.randn(3, 8))
+    auto = torch.export.Dim.AUTO
+    program = torch.export.export(Pooled(), given, dynamic_shapes=({1: auto}, {1: auto})).module()
+    for n in (8, 9, 17):
+        x, y = torch.randn(3, n), torch.randn(3, n)
+        torch.testing.assert_close(program(x, y), Pooled()(x, y))

@@ -452,6 +452,17 @@ def _adaptive(sizes: _Sizes, args: dict[str, Any]) -> Shape:
     return (*sizes.of(args["self"])[: -len(given)], *map(sizes.setting, given))
 
 
+def _resampled(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+    own = sizes.of(args["input"])
+    if args["output_size"] is not None:
+        return (*own[:2], *map(sizes.number, args["output_size"]))
+    found = [
+        n * number(int(by)) if by == int(by) else applied("TruncToInt", applied("ToFloat", n) * number(by))
+        for n, by in zip(own[2:], args["scale_factors"], strict=True)
+    ]
+    return (*own[:2], *found)
+
+
 def _attention(sizes: _Sizes, args: dict[str, Any]) -> Shape:
     query, key, value = (sizes.of(args[n]) for n in ("query", "key", "value"))
     sizes.same(query[-1], key[-1])
@@ -540,6 +551,9 @@ _NAMES: dict[Callable[[_Sizes, dict[str, Any]], Any], str] = {
     _conv: "conv1d conv2d conv3d convolution",
     _pool: "max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d",
     _adaptive: "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d",
+    _resampled: "upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d "
+    "_upsample_nearest_exact2d _upsample_nearest_exact3d upsample_linear1d upsample_bilinear2d "
+    "upsample_bicubic2d upsample_trilinear3d _upsample_bilinear2d_aa _upsample_bicubic2d_aa",
     _attention: "scaled_dot_product_attention",
     _repeat: "repeat",
     _arange: "arange",
