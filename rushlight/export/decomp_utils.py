@@ -11,6 +11,10 @@ from rushlight.export.core import core
 from rushlight.export.overloads import Overload, aten_name, composites, overloads, own
 
 
+# Composite ops that the table has no entry for: back ends have these themselves.
+KEPT = frozenset(("aten.upsample_bilinear2d.vec", "aten.upsample_nearest2d.vec"))
+
+
 class CustomDecompTable(dict[Any, Callable[..., Any]]):
     """Overloads (torch.ops.aten.NAME.OVERLOAD) and the functions that take them apart: at first all composite
     ops, by the ops that they consist of (those that are one op here stay whole, as linear does). Delete one
@@ -49,4 +53,4 @@ def _composites() -> dict[Overload, Callable[..., Any]]:
     for op in torch.library.defined():
         if op._composite:
             found[op._opoverload] = op._opoverload.decompose
-    return found | core()
+    return {o: fn for o, fn in found.items() if str(o) not in KEPT} | core()

@@ -179,10 +179,9 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places, Regions):
         """An op: recorded, and run."""
         out, extra = kwargs.get("out"), {"out", "inplace"} - {p.name for p in row.params}
         bound = arguments.bind(row, args, {k: v for k, v in kwargs.items() if k not in extra})
-        if row.name == "interpolate" and self.symbolic:
-            bound = interpolated(bound, self.sizes)
         writes = bool(getattr(call, "writes", False)) or kwargs.get("inplace") is True
-        found = overloads.chosen(row, bound, writes)
+        resampled = row.name == "interpolate" and self.symbolic
+        found = overloads.chosen(row, interpolated(bound, self.sizes) if resampled else bound, writes)
         if self.instead and found is not None and found[0] in self.instead:
             return interpreters.within(self, self.instead[found[0]], tuple(found[1]), found[2])
         result: Any = NotImplemented
@@ -316,14 +315,14 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places, Regions):
 
     def branch(self, t: Any) -> bool:
         """Whether the one element of a tensor is not zero, for a program that goes on by it."""
-        if self.depth or self._is_constant(t) or from_package(4):
+        if self.depth or from_package(4) or self._is_constant(t):
             return bool(t._array.item())
         found = self.number(t if t.dtype == torch.bool else torch.ne(t, 0))
         return self.numbers.decide(found.relation, found.value) if isinstance(found, SymBool) else found
 
     def _is_constant(self, t: Any) -> bool:
         """Whether a tensor is one that the program makes of Python's numbers."""
-        node = self.known.get(id(t))
+        node = self.known.get(id(t)) if self.frames else self.node(t)
         return node is not None and "fixed" in node.meta and node.meta["fixed"] == t._version
 
     def is_constant(self, condition: Any) -> bool:

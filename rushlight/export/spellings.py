@@ -266,5 +266,6 @@ _MEANINGS: dict[str, Callable[..., Any]] = {
     "grid_sampler_2d": _grid_sampler,
     "grid_sampler_3d": _grid_sampler,
     "cdist": _distances,
+    "_cdist_forward": _distances,
     "tensordot": _contracted,
 }

@@ -17,6 +17,7 @@ from rushlight._engine.core.pytree import Tree, flatten, tree_map
 from rushlight._export.utils import _disable_load_state_dict_hooks
 from rushlight.export._draft_export import DraftExportReport, FailureReport, FailureType, log
 from rushlight.export.core import core
+from rushlight.export.decomp_utils import KEPT
 from rushlight.export.errors import GuardOnDataDependentSymNode, UserError, UserErrorType
 from rushlight.export.functional import without_writes, writes
 from rushlight.export.listener import Listener, Value, listening, resized
@@ -289,9 +290,7 @@ class _Call:
         """The symbols that have been of too few sizes: what hangs on them is not known."""
         return [s for s in self.symbols if len({p[s.name] for p in at_all}) <= min(2, len(s.others()))]
 
-    def together(
-        self, at_all: list[dict[str, int]], asserted: list[Relation]
-    ) -> Iterator[dict[str, int]]:
+    def together(self, at_all: list[dict[str, int]], asserted: list[Relation]) -> Iterator[dict[str, int]]:
         """More sizes, where some could not change alone: all larger, in proportion or by as much."""
         base = at_all[0]
         for moved in (lambda n: 2 * n, lambda n: 3 * n, lambda n: n + 1, lambda n: n + 2):
@@ -631,10 +630,6 @@ def decomposed(program: ExportedProgram, table: dict[Any, Any] | None) -> Export
     return made
 
 
-# Composite ops that the default table has no entry for: back ends have these themselves.
-_KEPT = frozenset(("aten.upsample_bilinear2d.vec", "aten.upsample_nearest2d.vec"))
-
-
 class _Opened:
     """Which composite ops are taken apart: those of a table; all without one. They are told in PyTorch's."""
 
@@ -646,7 +641,7 @@ class _Opened:
     def __call__(self, row: Any, found: Any) -> bool:
         if found is None:
             return True
-        return str(found[0]) not in _KEPT if self.table is None else found[0] in self.table
+        return str(found[0]) not in KEPT if self.table is None else found[0] in self.table
 
 
 def _examples(program: ExportedProgram) -> Any:
