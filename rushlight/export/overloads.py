@@ -341,6 +341,8 @@ def fits(kind: str, value: Any, numbers: bool) -> bool:
     if kind.startswith("Tensor"):
         if "[" in kind:
             many = isinstance(value, (list, tuple))
+            if kind.endswith("][]"):
+                return many and all(fits(kind[:-2], v, False) for v in value)
             return many and all(v is None or isinstance(v, torch.Tensor) for v in value)
         return isinstance(value, torch.Tensor) or (numbers and isinstance(value, (int, float, complex)))
     if isinstance(value, torch.Tensor):

@@ -245,7 +245,7 @@ class _Outline:
         gives = [n for n in nodes if any(user not in inside for user in n.users)]
         noted = _shared_notes(nodes)
         kept = self._signature(child[0], uses, gives)
-        called = self._child(module, above, child[1], depth, nodes, uses, gives, kept)
+        called = self._child(module, above, child, depth, nodes, uses, gives, kept)
         if kept is None:
             call = made.call_module(called, tuple(map(value, uses)))
             results = list(enumerate(gives)) if len(gives) > 1 else []
@@ -286,7 +286,7 @@ class _Outline:
         self,
         module: InterpreterModule,
         above: str,
-        path: str,
+        child: tuple[str, str],
         depth: int,
         nodes: Any,
         uses: Any,
@@ -294,7 +294,7 @@ class _Outline:
         kept: Any,
     ) -> str:
         """The submodule for a call: that of an earlier call which did the same, or a new one."""
-        own = InterpreterModule()
+        own, (called, path) = InterpreterModule(), child
         name = path.removeprefix(f"{above}." if above else "")
         own._type = next(
             (kind for n in nodes for where, kind in n.meta["nn_module_stack"].values() if where == path), None
@@ -304,7 +304,8 @@ class _Outline:
             self.fill(own, path, depth + 1, nodes, kept.inputs, tuple(kept.outputs))
         else:
             self.fill(own, path, depth + 1, nodes, uses, gives[0] if len(gives) == 1 else tuple(gives))
-        count = module.calls.get(name, 0)
+        told = called.rpartition("@")[2]  # of a module that is called elsewhere, too, the how many-th call it is
+        count = max(module.calls.get(name, 0), int(told) if told.isdigit() and not above else 0)
         module.calls[name] = count + 1
         for earlier in range(count):
             known = _there(module, _call_name(name, earlier))
