@@ -10,7 +10,6 @@ from rushlight._engine.ops.table import ROWS
 from rushlight.export.core import core
 from rushlight.export.overloads import Overload, aten_name, composites, overloads, own
 
-
 # Composite ops that the table has no entry for: back ends have these themselves.
 KEPT = frozenset(("aten.upsample_bilinear2d.vec", "aten.upsample_nearest2d.vec"))
 
