@@ -24,7 +24,7 @@ from rushlight.fx.graph_module import GraphModule, put
 from rushlight.fx.interpreter import Interpreter
 from rushlight.fx.node import Node
 from rushlight.fx.passes.infra.pass_manager import PassManager
-from rushlight.fx.traceback import preserve_node_meta
+from rushlight.fx.traceback import NodeSource, NodeSourceAction, preserve_node_meta
 
 STATE = {InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR}
 
@@ -317,6 +317,7 @@ class ExportedProgram:
             made.call_module("_guards_fn", tuple(values[n] for n, _ in inputs))
         named = {(s.target or n.name): n for n, s in zip(holders, specs, strict=True)}
         results = made.graph_copy(self.graph, values)
+        _sources(values)
         made.output(copied_back(self, made, results, lambda name: values[named[name]]))
         made._codegen = _PyTreeCodeGen(_PyTreeInfo(self._forward_names, self._in_spec, self._out_spec))
         root.__dict__.update(_in_spec=self._in_spec, _out_spec=self._out_spec)
@@ -427,6 +428,17 @@ def _of_another_structure(wanted: Any, given: Any) -> str:
         f"inputs with tree spec of: \n{flatten(given)[1]}.\nPlease check that the inputs "
         "have the same number and type of args and kwargs as the ones you used when tracing."
     )
+
+
+def _sources(values: dict[Node, Node]) -> None:
+    """Note at the nodes of a program's module which node of the program each was."""
+    create, replace = NodeSourceAction.CREATE, NodeSourceAction.REPLACE
+    for old, new in values.items():
+        source = NodeSource(old, "ExportedProgram.module()", create)
+        if new.op == "get_attr" and old.op == "placeholder":
+            lifted, source = source, NodeSource(old, "ExportedProgram.module().unlift()", [create, replace])
+            source.from_node = [lifted]
+        new.meta["from_node"] = [source]
 
 
 class ExportedModule(GraphModule):

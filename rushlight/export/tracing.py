@@ -32,6 +32,7 @@ from rushlight.export.program import ExportedModule, ExportedProgram
 from rushlight.export.recording import shapes_given
 from rushlight.export.recording.fakes import Fakes
 from rushlight.export.recording.inputs import by_parameter, paths, spread
+from rushlight.export.recording.leaks import Leaks
 from rushlight.export.recording.module_calls import module_calls, renamed
 from rushlight.export.recording.regions import in_modes
 from rushlight.export.recording.shape_rules import sizes_of
@@ -159,6 +160,7 @@ def _exported(
         call = _Call(mod, own_args, own_kwargs, given, failures=failures)
         call.mode, call.preserved, call.deferred = stand_ins.mode, tuple(preserved), deferred
         found = call.exported()
+    call.leaks.tell()
     if stand_ins.mode is not None:
         found._example_inputs = args, kwargs
         found._state_dict = {name: before.get(name, value) for name, value in found._state_dict.items()}
@@ -179,7 +181,7 @@ class _Call:
         opened: Any = None,
         failures: list[FailureReport] | None = None,
     ) -> None:
-        self.instead: dict[Any, Any] = {}
+        self.instead, self.leaks = dict[Any, Any](), Leaks()
         self.failures = failures
         self.mode: Any = None
         self.preserved: tuple[str, ...] = ()
@@ -284,7 +286,9 @@ class _Call:
             _merged(records, at_all)
         first.sizes.once()
         first.sizes.assertions()
-        return _assembled(self, first)
+        made = _assembled(self, first)
+        self.leaks.note(first.listener)
+        return made
 
     def still(self, at_all: list[dict[str, int]]) -> list[Symbol]:
         """The symbols that have been of too few sizes: what hangs on them is not known."""

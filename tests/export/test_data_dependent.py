@@ -203,3 +203,13 @@ def test_decomposed_programs_write_nothing():
         for found, wanted in zip(program(given), eager(expected), strict=True):
             assert torch.equal(found, wanted)
         assert torch.equal(given, expected) and torch.equal(program.count, eager.count)
+
+
+def test_a_tensor_of_plain_numbers_decides_nothing_by_data() -> None:
+    class Checked(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            torch.ops.aten._assert_async.msg(torch.tensor(True), "no")
+            return x * 2 if torch.tensor([3.0]) > 2 else x
+
+    x = torch.ones(2)
+    assert torch.export.export(Checked(), (x,)).module()(x).tolist() == [2, 2]

@@ -88,3 +88,44 @@ def test_inputs_that_are_constants_are_told() -> None:
 
     program = export(Add(), (torch.ones(2), torch.ones(2), 3))
     assert next(n for n in program.graph.nodes if n.name == "alpha").meta["val"] == 3
+
+
+def test_a_module_that_is_called_within_another_and_on_its_own() -> None:
+    """Each call has a graph of its own: `k.n`, and `k.n@1`."""
+
+    class Inner(torch.nn.Module):
+        def forward(self, x: torch.Tensor, more: bool) -> torch.Tensor:
+            return x + 5 if more else x * 2
+
+    class Outer(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.n = Inner()
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.n(x, True)
+
+    class Whole(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.k = Outer()
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.k(x) + self.k.n(x, False)
+
+    x = torch.ones(1)
+    found = torch.export.unflatten(torch.export.export(Whole(), (x,)))
+    assert found(x).item() == 8
+    replaced = torch.nn.Identity()
+    found.set_submodule("k.n@1", replaced)
+    assert found(x).item() == 7
+    found.set_submodule("k.n", replaced)
+    assert found(x).item() == 2
+
+
+def test_nodes_of_a_module_say_which_nodes_of_the_program_they_were() -> None:
+    program = torch.export.export(torch.nn.Linear(2, 2), (torch.ones(1, 2),))
+    found = {n.name: n.meta["from_node"][-1] for n in program.module().graph.nodes if "from_node" in n.meta}
+    assert found["linear"].pass_name == "ExportedProgram.module()"
+    assert found["weight"].pass_name == "ExportedProgram.module().unlift()"
+    assert found["weight"].from_node[-1].graph_id == found["linear"].graph_id == id(program.graph)

@@ -176,3 +176,19 @@ def test_modules_that_write_into_their_inputs_can_be_swapped() -> None:
     assert found(torch.ones(3)).equal(wanted)
     found.set_submodule("part", InPlace())
     assert found(torch.ones(3)).equal(wanted)
+
+
+def test_tensors_that_a_program_keeps_are_told() -> None:
+    kept = []
+
+    class Keeps(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            made = x + 1
+            kept.append(lambda: made)
+            return x.sin()
+
+    with (
+        torch._export.config.patch(detect_non_strict_fake_tensor_leaks=True),
+        pytest.warns(UserWarning, match=r"Detected 1 fake tensors that are still alive(.|\n)*made = x \+ 1"),
+    ):
+        torch.export.export(Keeps(), (torch.ones(2),))

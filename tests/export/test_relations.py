@@ -305,3 +305,14 @@ def test_what_only_sizes_that_change_together_tell() -> None:
     for n in (8, 9, 17):
         x, y = torch.randn(3, n), torch.randn(3, n)
         torch.testing.assert_close(program(x, y), Pooled()(x, y))
+
+
+def test_the_default_table_keeps_upsampling_whole() -> None:
+    class Upsampled(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return F.interpolate(x, scale_factor=2, mode="bilinear")
+
+    program = torch.export.export(Upsampled(), (torch.ones(1, 1, 2, 2),))
+    for table in (None, torch.export.default_decompositions()):
+        code = program.run_decompositions(table).graph_module.code
+        assert "aten.upsample_bilinear2d.vec" in code
