@@ -9,6 +9,8 @@ from functools import cache, partial
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from rushlight import fx
 from rushlight._dynamo import config
 from rushlight._dynamo.exc import BackendCompilerFailed, FailOnRecompileLimitHit, Unsupported
@@ -16,6 +18,7 @@ from rushlight._dynamo.inputs import Call, examples, tell_shapes
 from rushlight._dynamo.kinds import Sizes, SizesOfKind, kind_of
 from rushlight._dynamo.utils import counters
 from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.core.pytree import flatten
 from rushlight._engine.dispatch.dispatcher import function
 from rushlight._engine.dispatch.overrides import public
 from rushlight._engine.ops.table import ROWS
@@ -23,6 +26,7 @@ from rushlight._engine.tensors.tensor import wrap
 from rushlight._engine.trace import choice
 from rushlight._engine.trace.eager_backends import Reads, code_of
 from rushlight._engine.trace.trace import Node, Place, Trace
+from rushlight._numpy._ndarray import from_numpy, to_numpy
 from rushlight.nn import Module
 
 # PyTorch's is a package: its modules are found by names (names/alternatives.tsv, names/placeholders.tsv).
@@ -75,16 +79,25 @@ class CompiledByBackend:
         new = not trace.nodes
         trace.ends = [] if self.fullgraph or new else None
         before, known.sizes.call = known.sizes.call, Call(self.function, args, kwargs)
+        arrays = config.trace_numpy and _has_arrays((args, kwargs))
+        if arrays:  # NumPy's functions of these are ops of tensors
+            args, kwargs = from_numpy(args), from_numpy(kwargs)
         try:
             found = choice.call(trace, self.function, args, kwargs)
         finally:
             known.sizes.call = before
+        found = to_numpy(found) if arrays else found
         breaks = [(why, where) for why, where, is_break in trace.ends or () if is_break]
         for why, _ in breaks if new else ():
             counters["graph_break"][why] += 1
         if self.fullgraph and breaks:
             raise Unsupported("fullgraph=True, but the graph ends early: {}, at {}".format(*breaks[0]))
         return found
+
+
+def _has_arrays(given: Any) -> bool:
+    """Whether there are NumPy's arrays among arguments."""
+    return any(isinstance(v, np.ndarray) for v in flatten(given)[0])
 
 
 class Known:

@@ -2,7 +2,8 @@
 `error_on_recompile` refuses arguments of a new kind. Of functions that are given as `backend`: when they
 are asked for another graph say `recompile_limit`, `assume_static_by_default`, `automatic_dynamic_shapes`;
 `fail_on_recompile_limit_hit` refuses what comes after the limit; with `suppress_errors` a graph that they
-fail on runs as it is. Others change nothing: what cannot be compiled runs as Python; rushlight.explain
+fail on runs as it is, and with `trace_numpy` NumPy's functions of a call's arrays are ops in their
+graphs. Others change nothing: what cannot be compiled runs as Python; rushlight.explain
 says why.
 """
 
@@ -17,6 +18,7 @@ suppress_errors = False
 verbose = False
 cache_size_limit = recompile_limit = 8
 capture_scalar_outputs = False
+trace_numpy = True
 assume_static_by_default = automatic_dynamic_shapes = True
 error_on_recompile = False
 error_on_nested_fx_trace = optimize_ddp = True

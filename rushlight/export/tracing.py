@@ -297,10 +297,10 @@ class _Call:
     def together(self, at_all: list[dict[str, int]], asserted: list[Relation]) -> Iterator[dict[str, int]]:
         """More sizes, where some could not change alone: all larger, in proportion or by as much."""
         base = at_all[0]
-        for times, more in ((2, 0), (3, 0), (1, 1), (1, 2)):
+        for factor, more in ((2, 0), (3, 0), (1, 1), (1, 2)):
             if not self.still(at_all):
                 return
-            found = base | {s.name: min(times * s.hint + more, s.high) for s in self.symbols}
+            found = base | {s.name: min(factor * s.hint + more, s.high) for s in self.symbols}
             if found not in at_all and fulfils(found, asserted):
                 yield found
 

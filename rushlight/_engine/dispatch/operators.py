@@ -32,7 +32,10 @@ def operand(other: Any) -> Any:
     """What a row takes for `other`; None if it is no operand."""
     if isinstance(other, (Tensor, *_NUMBERS)) or hasattr(type(other), "__torch_function__"):
         return other
-    return wrap(other) if isinstance(other, np.ndarray) else None
+    if not isinstance(other, np.ndarray):
+        return None
+    over = getattr(other, "tensor", None)  # torch._numpy's arrays lie over tensors
+    return wrap(other) if over is None else over
 
 
 def _forward(row: Row, name: str, call: Callable[..., Any] | None = None) -> Callable[..., Any]:

@@ -326,6 +326,7 @@ def checked(array: Array) -> Array:
     NumPy's second type of 64-bit integers (longlong) has no kernels: it is seen as the first.
     """
     known = dt.from_numpy_dtype(array.dtype).np
+    array = np.asarray(array)
     step = array.itemsize
     for stride in array.strides if array.size else ():
         if stride < 0:

@@ -21,11 +21,12 @@ def from_numpy(ndarray: Any) -> Tensor:
 
     Raises TypeError for element types that no dtype has, ValueError for negative strides.
     """
-    if ndarray.__class__ is np.ndarray:
+    if type(ndarray) is np.ndarray:
         flags, of = ndarray.flags, _KINDS.get(id(ndarray.dtype))
         if of is not None and flags.c_contiguous and flags.writeable:
             return _lent(ndarray, of)
-    return _borrowed(share(ndarray))
+    over = getattr(ndarray, "tensor", None)  # torch._numpy's arrays lie over tensors
+    return _borrowed(share(ndarray)) if over is None else over
 
 
 def _borrowed(array: Any) -> Tensor:
