@@ -42,7 +42,6 @@ _CALLED = {
     "rushlight.utils.selective": "torch.utils.checkpoint",
     "rushlight.utils.ambient": "torch.utils.checkpoint",
     "rushlight.distributed.data_parallel": "torch.nn.parallel.distributed",
-    "rushlight.functorch": "functorch",
     "rushlight.export.symbols": "torch.export.dynamic_shapes",
     **{f"rushlight.{_HOMES[name]}": f"torch.{name}" for name, line in _LINES.items() if line[:2] == "=="},
 }
@@ -98,6 +97,8 @@ def torch_name(module: str) -> str:
     if called is not None:
         return called
     root, dot, rest = module.partition(".")
+    if root == "rushlight" and rest.partition(".")[0] == "functorch":  # a package beside torch
+        return rest
     return {"rushlight": "torch", "rushlight_vision": "torchvision"}.get(root, root) + dot + rest
 
 
