@@ -16,6 +16,7 @@ from rushlight._dynamo import config
 from rushlight._dynamo.exc import BackendCompilerFailed, FailOnRecompileLimitHit, Unsupported
 from rushlight._dynamo.inputs import Call, examples, tell_shapes
 from rushlight._dynamo.kinds import Sizes, SizesOfKind, kind_of
+from rushlight._dynamo.marks import marked
 from rushlight._dynamo.utils import counters
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.pytree import flatten
@@ -68,7 +69,7 @@ class CompiledByBackend:
         known = self.known
         known.plans[self.key(args, kwargs)] = None
         known.sizes.dynamic = self.dynamic
-        trace = known.trace(kind_of(args, kwargs), config.recompile_limit)
+        trace = known.trace(kind_of(args, kwargs), marked((args, kwargs)), config.recompile_limit)
         if trace is None:
             if self.fullgraph or config.fail_on_recompile_limit_hit:
                 why = (
@@ -106,16 +107,21 @@ class Known:
     def __init__(self, backend: Callable[..., Any]) -> None:
         self.backend, self.sizes = backend, Sizes()
         self.plans: dict[Any, Any] = {}
-        self.traces: dict[Any, Trace] = {}
+        # By kinds of arguments: traces, with the dims that were marked to be free.
+        self.traces: dict[Any, list[tuple[Any, Trace]]] = {}
 
-    def trace(self, kind: Any, most: int) -> Trace | None:
-        """That of a kind of arguments; None of what comes after many other kinds."""
-        trace = self.traces.get(kind)
-        if trace is None:
-            if len(self.traces) >= most:
-                return None
-            trace = self.traces[kind] = Trace()
-            trace.program = partial(Segment, self.backend, SizesOfKind(self.sizes))
+    def trace(self, kind: Any, marks: Any, most: int) -> Trace | None:
+        """That of a kind of arguments, for which no other dims were marked; None of what comes after many
+        other kinds.
+        """
+        for known, trace in self.traces.get(kind, ()):
+            if all(map(frozenset.issubset, marks, known)):
+                return trace
+        if sum(map(len, self.traces.values())) >= most:
+            return None
+        trace = Trace()
+        trace.program = partial(Segment, self.backend, SizesOfKind(self.sizes))
+        self.traces.setdefault(kind, []).append((marks, trace))
         return trace
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from rushlight import Tensor
-from rushlight._engine.core.pytree import tree_map
+from rushlight._engine.core.pytree import flatten, tree_map
 from rushlight.nn import Module
 
 
@@ -71,7 +71,13 @@ def export(f: Callable[..., Any], *extra_args: Any, **options: Any) -> Any:
             if error.error_type is not UserErrorType.CONSTRAINT_VIOLATION:
                 raise
             raise ConstraintViolationError(str(error)) from None
-        return ExportResult(program.module(), set())
+        made = program.module()
+        leaves = flatten((args, kwargs))[0]
+        for node, value in zip(made.graph.find_nodes(op="placeholder"), leaves, strict=False):
+            used = any(user.op == "call_function" for user in node.users)
+            if used and isinstance(value, Tensor):  # what a program has noted at its tensors
+                node.meta["tensor_dict"] = dict(value.__dict__)
+        return ExportResult(made, set())
 
     return run(*extra_args, **named) if extra_args or named else run
 

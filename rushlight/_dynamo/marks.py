@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
+from rushlight._engine.core.pytree import flatten
+from rushlight._engine.tensors.tensor import Tensor
+
 
 def mark_static(t: Any, index: Any = None, **options: Any) -> None:
     """Nothing to do: kernels take sizes at run time, and guards look where tensors lie."""
 
 
 def mark_dynamic(t: Any, index: Any, **options: Any) -> None:
-    """Nothing to do, as for mark_static. AssertionError inside of a compiled function."""
+    """Note which dims are to be free: a back end that is a function gets another graph for a tensor of which
+    more are marked. AssertionError inside of a compiled function.
+    """
     _outside(mark_dynamic)
+    t.__dict__.setdefault("_dynamo_dynamic_indices", set()).update(
+        index if isinstance(index, (list, tuple)) else [index]
+    )
+
+
+def marked(given: Any) -> tuple[frozenset[int], ...]:
+    """The dims that are marked, of each tensor in arguments."""
+    tensors = [t for t in flatten(given)[0] if isinstance(t, Tensor)]
+    return tuple([frozenset(getattr(t, "_dynamo_dynamic_indices", ())) for t in tensors])
 
 
 def maybe_mark_dynamic(t: Any, index: Any, **options: Any) -> None:

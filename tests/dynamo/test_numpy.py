@@ -111,3 +111,27 @@ def test_what_is_written_into_an_argument_is_seen() -> None:
     x = np.zeros(3)
     torch.compile(program, backend=lambda module, inputs: module)(x)
     assert x.tolist() == [7, 1, 1]
+
+
+def test_a_graph_for_each_set_of_marked_dims() -> None:
+    made = []
+
+    def backend(module: Any, inputs: Any) -> Any:
+        made.append(module)
+        return module
+
+    compiled, counts = torch.compile(lambda x: x.cos(), backend=backend), []
+    for dims in ((0,), (), (1,), (0, 1), (1,)):
+        x = torch.randn(3, 3)
+        for d in dims:
+            torch._dynamo.mark_dynamic(x, d)
+        compiled(x)
+        counts.append(len(made))
+    assert counts == [1, 1, 2, 3, 3]
+
+
+def test_same_broadcasts() -> None:
+    same = torch._dynamo.utils.same
+    assert same(torch.zeros(1, 1), torch.zeros(1))
+    assert not same(torch.zeros(2), torch.zeros(3))
+    assert not same(torch.zeros(2), torch.zeros(2, dtype=torch.int64))

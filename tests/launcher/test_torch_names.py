@@ -123,3 +123,14 @@ def test_modules(tmp_path: Path) -> None:
     """
     done = run(write(tmp_path / "p.py", code), cwd=tmp_path)
     assert done.stdout == "[]\n", done.stderr + done.stdout
+
+
+def test_functorch_is_a_package_beside_torch(tmp_path: Path) -> None:
+    """It keeps its name where the framework's own modules have been loaded by torch's."""
+    code = """
+        import torch._higher_order_ops.map
+        from functorch.experimental import control_flow
+        print(control_flow.__name__)
+    """
+    done = run(write(tmp_path / "p.py", code), cwd=tmp_path)
+    assert done.stdout == "functorch.experimental.control_flow\n", done.stderr
