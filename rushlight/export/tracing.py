@@ -9,12 +9,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 import rushlight as torch
 from rushlight._engine.core.layout import contiguous_strides
 from rushlight._engine.core.pytree import Tree, flatten, tree_map
 from rushlight._export.utils import _disable_load_state_dict_hooks
+from rushlight.export import strictness
 from rushlight.export._draft_export import DraftExportReport, FailureReport, FailureType, log
 from rushlight.export.core import core
 from rushlight.export.decomp_utils import KEPT
@@ -30,6 +29,7 @@ from rushlight.export.numbers.violations import constraints_violated
 from rushlight.export.overloads import Overload, named
 from rushlight.export.program import ExportedModule, ExportedProgram
 from rushlight.export.recording import shapes_given
+from rushlight.export.recording.comparing import alike, equal
 from rushlight.export.recording.fakes import Fakes
 from rushlight.export.recording.inputs import by_parameter, paths, spread
 from rushlight.export.recording.leaks import Leaks
@@ -89,8 +89,10 @@ def export(
     have other sizes: a Dim, Dim.AUTO or Dim.DYNAMIC; or a ShapesCollection or AdditionalInputs. ValueError if
     `mod` is no module. UserError for arguments or dimensions that cannot be, and where the program does
     something else at other sizes; GuardOnDataDependentSymNode where it looks at a tensor's numbers. strict:
-    taken for PyTorch's sake; both ways are recorded alike.
+    both ways are recorded alike; what strict export refuses by its settings is refused.
     """
+    if strict:
+        strictness.check(mod)
     deferred = prefer_deferred_runtime_asserts_over_guards
     return _exported(mod, args, kwargs or {}, dynamic_shapes, None, preserve_module_call_signature, deferred)
 
@@ -476,7 +478,7 @@ def _comparable(first: _Record, other: _Record) -> None:
 def _merged(records: list[_Record], at: list[dict[str, int]]) -> None:
     """The first record's graph, with expressions where sizes make a difference."""
     sizes = records[0].sizes
-    _constants_alike(records)
+    _constantsalike(records)
     for nodes in zip(*(r.compared for r in records), strict=True):
         if getattr(nodes[0].target, "namespace", "") == "higher_order":
             continue  # numbers from outside are operands of the first alone
@@ -502,28 +504,21 @@ def _merged(records: list[_Record], at: list[dict[str, int]]) -> None:
             value.shape = tuple.__new__(torch.Size, shape)
 
 
-def _constants_alike(records: list[_Record]) -> None:
+def _constantsalike(records: list[_Record]) -> None:
     """_Mismatch where what is kept as a constant is another at other sizes."""
     for nodes in zip(*([n for n in r.graph.nodes if "constant" in n.meta] for r in records), strict=False):
         first, *others = [
             r.listener.constants[n.meta["constant"]] for r, n in zip(records, nodes, strict=True)
         ]
-        if nodes[0].users and not all(_alike(first, other) for other in others):
+        if nodes[0].users and not all(alike(first, other) for other in others):
             raise _Mismatch(f"{nodes[0].name} is a constant there, which differs")
-
-
-def _alike(t: Any, other: Any) -> bool:
-    """Whether two constants are the same numbers; of other kinds of tensors nothing is known."""
-    if not (type(t) is type(other) is torch.Tensor and t.layout is other.layout is torch.strided):
-        return True
-    return t.dtype is other.dtype and torch.equal(t.nan_to_num(), other.nan_to_num())
 
 
 def _same(values: Any, at: list[dict[str, int]], node: Node) -> Any:
     first = values[0]
     if isinstance(first, Sym):  # from an earlier comparison
         return first
-    if all(type(v) is type(first) and _equal(v, first) for v in values):
+    if all(type(v) is type(first) and equal(v, first) for v in values):
         return first
     size = fitted(values, at) if all(is_size(v) for v in values) else None
     if size is None:
@@ -537,12 +532,6 @@ def _size(values: Any, told: Any, at: list[dict[str, int]], node: Node) -> Any:
         if all(expr.free() <= p.keys() and expr.at(p) == v for v, p in zip(values, at, strict=True)):
             return values[0] if expr.constant is not None else Sym(str(expr), values[0])
     return _same(values, at, node)
-
-
-def _equal(value: Any, other: Any) -> bool:
-    if isinstance(value, np.ndarray):  # places, of a row of Rushlight's own
-        return np.array_equal(value, other)
-    return bool(value == other or (value != value and other != other))
 
 
 def _strides(values: list[Any], shape: tuple[Any, ...], at: list[dict[str, int]]) -> tuple[Any, ...]:

@@ -92,6 +92,33 @@ class InterpreterModule(torch.nn.Module):
         return found if self.signature is None else self.signature.out_spec.unflatten(found)
 
 
+class InterpreterModuleDispatcher(torch.nn.Module):
+    """A submodule that is called several times and does something else each time: the graphs of its calls, in
+    their order.
+    """
+
+    def __init__(self, calls: Sequence[Any]) -> None:
+        super().__init__()
+        self.__dict__["calls"], self.done = list(calls), 0
+        for call in dict.fromkeys(calls):
+            _adopt(self, call)
+
+    def type_name(self) -> str | None:
+        """The type of the module that it was."""
+        found: str | None = self.call_modules()[0].type_name()
+        return found
+
+    def call_modules(self) -> list[Any]:
+        """The modules of its calls."""
+        return list(self.__dict__["calls"])
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The result of the next call; after the last one it begins anew."""
+        calls = self.call_modules()
+        now, self.done = calls[self.done], (self.done + 1) % len(calls)
+        return now(*args, **kwargs)
+
+
 class UnflattenedModule(InterpreterModule):
     """What `unflatten` returns: called like the module that was exported, with submodules of the same names.
 
@@ -110,6 +137,7 @@ class UnflattenedModule(InterpreterModule):
         self.meta: dict[str, Any] = dict(program.graph_module.meta)
         outline = _Outline(program)
         self.graph = outline.of_program(self)
+        _dispatched(self, {path.partition("@")[0] for path in outline.kept})
         for name in dict.fromkeys([*program.state_dict, *outline.state.values()]):
             put(self, name, outline.tensor(name))
             outline.mark(self, name)
@@ -328,6 +356,27 @@ class _Outline:
         if (whole or name) in self.temporary:
             owner, _, last = name.rpartition(".")
             module.get_submodule(owner)._non_persistent_buffers_set.add(last)
+
+
+def _dispatched(whole: Any, kept: set[str]) -> None:
+    """Make one module of those that are the calls of one whose signature was kept."""
+    for above, module in list(whole.named_modules()):
+        if not isinstance(module, InterpreterModule):
+            continue
+        calls: dict[str, list[Node]] = {}
+        for node in module.graph.find_nodes(op="call_module"):
+            calls.setdefault(node.target.partition("@")[0], []).append(node)
+        for name, nodes in calls.items():
+            targets = dict.fromkeys(node.target for node in nodes)
+            if f"{above}.{name}".lstrip(".") not in kept or len(targets) < 2:
+                continue
+            dispatcher = InterpreterModuleDispatcher([module.get_submodule(n.target) for n in nodes])
+            for target in targets:
+                owner, _, last = target.rpartition(".")
+                delattr(module.get_submodule(owner), last)
+            put(module, name, dispatcher)
+            for node in nodes:
+                node.target = name
 
 
 def _shared_notes(nodes: Sequence[Node]) -> dict[str, Any]:

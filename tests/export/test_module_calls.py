@@ -9,6 +9,7 @@ import pytest
 import rushlight as torch
 from rushlight._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from rushlight.export import export, unflatten
+from rushlight.export._trace import DEFAULT_EXPORT_DYNAMO_CONFIG as config
 
 
 class _Part(torch.nn.Module):
@@ -56,7 +57,7 @@ def test_calls_that_are_kept() -> None:
         parts.set_submodule("n", _Part())
         assert parts(x).equal(_Whole()(x))
         with pytest.raises(TypeError, match="Expected the structure"):
-            parts.get_submodule("n@1")(x)
+            unflatten(told).n(x)
 
 
 def test_calls_of_another_structure_cannot_be_kept() -> None:
@@ -129,3 +130,35 @@ def test_nodes_of_a_module_say_which_nodes_of_the_program_they_were() -> None:
     assert found["linear"].pass_name == "ExportedProgram.module()"
     assert found["weight"].pass_name == "ExportedProgram.module().unlift()"
     assert found["weight"].from_node[-1].graph_id == found["linear"].graph_id == id(program.graph)
+
+
+def test_calls_that_differ_are_one_module_where_the_signature_is_kept() -> None:
+    class Inner(torch.nn.Module):
+        def forward(self, x: torch.Tensor, more: bool) -> torch.Tensor:
+            return x + 5 if more else x * 2
+
+    class Whole(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.n = Inner()
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.n(self.n(x, True), False) + self.n(x, True)
+
+    x = torch.ones(1)
+    found = unflatten(export(Whole(), (x,), preserve_module_call_signature=("n",)))
+    assert found(x).item() == found(x).item() == 18
+    assert [name for name, _ in found.named_children()] == ["n"]
+    found.set_submodule("n", Inner())
+    assert found(x).item() == 18
+
+
+def test_strict_export_refuses_by_its_settings() -> None:
+    given = torch.nn.LSTM(2, 3), (torch.ones(4, 2),)
+    config.allow_rnn = False
+    try:
+        with pytest.raises(torch._dynamo.exc.Unsupported, match="does not support RNN, GRU, or LSTM"):
+            export(*given, strict=True)
+    finally:
+        config.allow_rnn = True
+    export(*given, strict=True)
