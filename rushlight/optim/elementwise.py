@@ -18,7 +18,7 @@ from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch.tensor_rows import TENSOR_ROWS
 from rushlight._engine.kernels.runtime import native
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
-from rushlight._engine.tensors.watches import Watch
+from rushlight._engine.tensors.watches import Numbers, Watch, bump
 from rushlight.optim import optimizer, updates
 from rushlight.optim.checks import check_options
 from rushlight.optim.optimizer import Optimizer
@@ -67,6 +67,7 @@ class StepBucket:
         "counters",
         "numbers",
         "step",
+        "quick",
         "put_off",
         "often",
         "__weakref__",
@@ -106,6 +107,8 @@ class StepBucket:
         # What all have the same of: the arrays of each count and number.
         carried = [[s[n]._array for s in states] for n in numbered] if len(states) > 1 else []
         self.numbers = [arrays for arrays in carried if all([isinstance(a, np.ndarray) for a in arrays])]
+        # By which machine code looks at the numbers, and sets the counts, once it is there.
+        self.quick: tuple[list[Numbers], Numbers | None] | None = None
         # What a matched call knows it as (_engine/trace/updates.py), and how often it has stepped in one.
         self.put_off: Any = None
         self.often = 0
@@ -114,21 +117,41 @@ class StepBucket:
         """A carried number, as it is stored."""
         return self.states[0][name]._array[()]
 
+    def quicken(self) -> None:
+        """Let machine code do what it can, as it is there."""
+        several = len(self.counters) > 1 and all([isinstance(a, np.ndarray) for a in self.counters])
+        count = Numbers(self.counters) if several else None
+        numbers = [Numbers(arrays) for arrays in self.numbers]
+        if all([n.usable for n in (*numbers, *([count] if count else []))]):
+            self.quick = numbers, count
+
     def noted(self) -> None:
         """The step is done, but for what the kernel does."""
-        for counter in self.counters:
-            counter[()] = self.step
+        if self.quick is not None:
+            count = self.quick[1]
+            if count is not None:
+                count.put(self.step)
+            else:
+                self._count()
+            bump(self.storages)
+            return
+        self._count()
         for s in self.storages:
             s.version += 1
+
+    def _count(self) -> None:
+        for counter in self.counters:
+            counter[()] = self.step
 
     def back(self) -> None:
         """A step that was noted will not be done."""
         self.step -= 1
-        for counter in self.counters:
-            counter[()] = self.step
+        self._count()
 
     def together(self) -> bool:
         """Whether all parameters still have one count, and one value of each number."""
+        if self.quick is not None:
+            return all([n.equal() for n in self.quick[0]])
         return all([len({*map(_item, arrays)}) == 1 for arrays in self.numbers])
 
     def carry(self, name: str, value: Any) -> None:
@@ -208,6 +231,8 @@ class _Plans:
 def watched(optimizer: Elementwise, group: dict[str, Any], plans: list[StepBucket]) -> Watch:
     """What sees whether a group's plans hold."""
     watch = Watch()
+    for plan in plans if watch.usable else ():
+        plan.quicken()
     watch.dict(group)
     watch.list(group["params"])
     for p in group["params"]:
@@ -678,8 +703,7 @@ class _Group:
         self.pack(self.scalars, 0, *self.optimizer._numbers(self.group, lr, plan, self.names))
         self.count[()] = plan.step
         self.native()  # type: ignore[misc]
-        for s in plan.storages:
-            s.version += 1
+        bump(plan.storages)
         self.optimizer._carry_on(self.group, plan)
 
 

@@ -20,9 +20,11 @@ from rushlight._engine.numerics.ufunc import builtin
 # What the machine code calls of Python.
 _PYTHON = (
     "PyBool_FromLong",
+    "PyDict_GetItem",
     "PyList_Append",
     "PyList_GetItem",
     "PyList_Size",
+    "PyNumber_Add",
     "PyObject_CallNoArgs",
     "PyObject_Vectorcall",
     "PyTuple_GetItem",

@@ -14,6 +14,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Container, Sequence
 from contextlib import AbstractContextManager, ExitStack
+from functools import cache
 from hashlib import sha256
 from operator import call, is_
 from typing import Any
@@ -27,6 +28,7 @@ from rushlight._engine.kernels.runtime.stages import Run
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.numerics.rng import default_engine
 from rushlight._engine.ops.creation.filled import Fill
+from rushlight._engine.tensors import slots
 from rushlight._engine.tensors.storages import memory_pages
 from rushlight._engine.tensors.storages.storage import owner
 from rushlight._engine.tensors.tensor import Tensor
@@ -457,7 +459,7 @@ class Compiled:
     def moved(self, arrays: dict[int, Array]) -> set[int]:
         """Places whose memory was bound, and lies elsewhere now."""
         found, last = set[int](), self._last
-        if all(map(is_, map(call, last), map(arrays.__getitem__, self._places))):  # as is usual
+        if led()(last, self._places, arrays):  # as is usual
             return found
         for k, (p, at) in enumerate(self._bound):
             a = arrays[p]
@@ -658,6 +660,16 @@ class Program:
 
 def _nobody() -> None:
     """What stands for a dead reference."""
+
+
+def _led(refs: Sequence[Callable[[], Any]], places: Sequence[int], things: dict[int, Any]) -> bool:
+    return all(map(is_, map(call, refs), map(things.__getitem__, places)))
+
+
+@cache
+def led() -> Callable[..., bool]:
+    """led(refs, places, things): whether each weak reference leads to what a dict has at its place."""
+    return slots.made("led", ()) if slots.usable([]) else _led
 
 
 def _compute_constants(entries: Sequence[Entry], known: Container[int]) -> None:

@@ -189,6 +189,78 @@ def write_recorder(module: Module, name: str, slots: Mapping[str, int], result: 
     f.finish()
 
 
+def write_bump(module: Module, name: str, offset: int) -> None:
+    """bump(things): add self[0] to what is in the slot of each object of a list."""
+    f = _begin(module, name)
+    (things,) = _given(f, 1)
+    dead = f.fresh("dead")
+    with f.loop(called(f, "PyList_Size", "i64", f"ptr {things}")) as i:
+        thing = called(f, "PyList_GetItem", "ptr", f"ptr {things}", f"i64 {i}")
+        old = f.load("ptr", thing, offset)
+        new = called(f, "PyNumber_Add", "ptr", f"ptr {old}", f"ptr {_own(f, 0)}")
+        f.leave(_null(f, new), dead)
+        f.store("ptr", new, thing, offset)
+        called(f, "Py_DecRef", "void", f"ptr {old}")
+    called(f, "Py_IncRef", "void", f"ptr {things}")
+    f.emit(f"ret ptr {things}")
+    f.start(dead)
+    f.emit("ret ptr null")
+    f.finish()
+
+
+def write_led(module: Module, name: str) -> None:
+    """led(refs, places, things): whether each weak reference leads to what a dict has at its place."""
+    f = _begin(module, name)
+    refs, places, things = _given(f, 3)
+    differ = f.fresh("differ")
+    with f.loop(called(f, "PyList_Size", "i64", f"ptr {refs}")) as i:
+        ref, place = (
+            called(f, "PyList_GetItem", "ptr", f"ptr {items}", f"i64 {i}") for items in (refs, places)
+        )
+        thing = called(f, "PyObject_CallNoArgs", "ptr", f"ptr {ref}")
+        now = called(f, "PyDict_GetItem", "ptr", f"ptr {things}", f"ptr {place}")
+        called(f, "Py_DecRef", "void", f"ptr {thing}")
+        f.leave(f.op(f"icmp ne ptr {thing}, {now}"), differ)
+    _say(f, differ)
+
+
+def _say(f: Function, differ: str) -> None:
+    """True; False to who leaves for the label."""
+    f.emit(f"ret ptr {called(f, 'PyBool_FromLong', 'ptr', 'i64 1')}")
+    f.start(differ)
+    f.emit(f"ret ptr {called(f, 'PyBool_FromLong', 'ptr', 'i64 0')}")
+    f.finish()
+
+
+# A table of numbers (tensors/watches.py), in slots of eight bytes: how many, one to be stored; the addresses.
+
+
+def write_equal(module: Module, name: str, bits: int) -> None:
+    """equal(table): whether the numbers have the bits of the first."""
+    f = _begin(module, name)
+    table = data(f, "%args", 0)
+    differ = f.fresh("differ")
+    kind = f"i{bits}"
+    first = f.load(kind, f.load("ptr", table, 2 * _POINTER))
+    with f.loop(f.load("i64", table)) as i:
+        place = f.load("ptr", f.at(table, f.i64("mul", f.i64("add", i, 2), _POINTER)))
+        f.leave(f.op(f"icmp ne {kind} {f.load(kind, place)}, {first}"), differ)
+    _say(f, differ)
+
+
+def write_put(module: Module, name: str, bits: int) -> None:
+    """put(table): store it in all of them."""
+    f = _begin(module, name)
+    table = data(f, "%args", 0)
+    kind = f"i{bits}"
+    value = f.load(kind, table, _POINTER)
+    with f.loop(f.load("i64", table)) as i:
+        place = f.load("ptr", f.at(table, f.i64("mul", f.i64("add", i, 2), _POINTER)))
+        f.store(kind, value, place)
+    f.emit(f"ret ptr {called(f, 'PyBool_FromLong', 'ptr', 'i64 1')}")
+    f.finish()
+
+
 # A table of words (tensors/watches.py), in slots of eight bytes: how many, None; then for each its address,
 # an offset from what stands there (-1 for the address itself, -2 for one that is noted), a mask (0: whether
 # it is neither null nor None), and what was there.
@@ -207,10 +279,7 @@ def write_same(module: Module, name: str) -> None:
             place.set(f.at(f.load("ptr", address), offset))
         now = _masked(f, f.load("i64", place.get()), mask, table)
         f.leave(f.i64("icmp ne", now, was), differ)
-    f.emit(f"ret ptr {called(f, 'PyBool_FromLong', 'ptr', 'i64 1')}")
-    f.start(differ)
-    f.emit(f"ret ptr {called(f, 'PyBool_FromLong', 'ptr', 'i64 0')}")
-    f.finish()
+    _say(f, differ)
 
 
 def write_note(module: Module, name: str) -> None:
