@@ -21,9 +21,12 @@ from rushlight._engine.numerics.ufunc import builtin
 _PYTHON = (
     "PyBool_FromLong",
     "PyDict_GetItem",
+    "PyDict_SetItem",
     "PyList_Append",
     "PyList_GetItem",
+    "PyList_New",
     "PyList_Size",
+    "PyLong_AsLongLong",
     "PyNumber_Add",
     "PyObject_CallNoArgs",
     "PyObject_Vectorcall",

@@ -8,12 +8,22 @@ it has the same kind, sizes and strides, and shares memory with the same other t
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import cache
+from itertools import pairwise
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from rushlight._engine.autograd.node import AccumulateGrad, Node
+from rushlight._engine.dispatch.nodes.saved_arguments import Versioned, kept
 from rushlight._engine.kernels.runtime.team import pointer
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.tensors import slots
+from rushlight._engine.tensors.storages.storage import Storage, storage
+from rushlight._engine.tensors.tensor import ARRAY, Tensor, wrap
 from rushlight._engine.trace.recorder import Array, root
+
+_slot = ARRAY.__get__
 
 
 def _nobody() -> None:
@@ -97,13 +107,13 @@ class Entrance:
         return a
 
 
-def looked(e: str, t: str, a: str, s: str) -> str:
-    """Code of whether a tensor may come in at an entrance, which names its array: Entrance.look, after that
-    part of it which is enough for what came in there last. The arguments are names.
+def looked(e: str, t: str, a: str, cls: str, tracked: bool) -> str:
+    """Code of whether a tensor of a class, tracked or not, may come in at an entrance, which names its array:
+    Entrance.look, after that part of it which is enough for what came in there last. Others are names.
     """
     return (
-        f"({t} is {e}.tensor() and {e}.seen >= region.newest and ({a} := peek({t})) is not None and {a} is "
-        f"{e}.array() and (({s} := {t}._storage) is None or not ({s}.exposed or {s}.foreign)) or "
+        f"(({a} := come({e}, {t}, {cls}, {tracked or None}, region.newest)) is not None or "
+        f"{t}.__class__ is {cls} and {t}._grad_node is {'not None' if tracked else 'None'} and "
         f"({a} := {e}.look(region, {t}, peek({t}))) is not None)"
     )
 
@@ -146,3 +156,104 @@ class Together:
 def apart(c: str, entrances: Sequence[str]) -> str:
     """Code of whether it is so; the arguments are names."""
     return f"({c}.at == {' + '.join([f'{e}.looks' for e in entrances])} or {c}.look())"
+
+
+class Looks(NamedTuple):
+    """What matchers ask most often.
+
+    come(entrance, tensor, class, tracked, newest): the tensor's array, if it is what came in there last, is of
+    that class, and has a node or (tracked: None) has none; None otherwise. met(entrances, inputs, arrays,
+    places, roots): note what came in, as Region.met() says. edges(node, other, class, class of what it saved):
+    where a node leads to that is the other one, has no hooks and these classes; else None.
+    leaf(node, ref, class): the leaf of an AccumulateGrad without hooks, if it is what the weak reference leads
+    to, is of that class, tracked, and has no gradient; else None. falling(node, ...): whether each was made
+    before the one in front of it. lasts(kept): whether a Versioned's tensor has that version. now(tensor): it
+    with its version.
+    """
+
+    come: Callable[..., Array | None]
+    met: Callable[..., Any]
+    edges: Callable[..., Any]
+    leaf: Callable[..., Any]
+    falling: Callable[..., bool]
+    lasts: Callable[[Any], bool]
+    now: Callable[[Tensor], Versioned]
+
+
+def _come(e: Entrance, t: Any, cls: type, tracked: Any, newest: int) -> Array | None:
+    if t.__class__ is not cls or (t._grad_node is None) is not (tracked is None):
+        return None
+    s = t._storage
+    if t is not e.tensor() or e.seen < newest or (s is not None and (s.exposed or s.foreign)):
+        return None
+    try:
+        a: Array = _slot(t)
+    except AttributeError:
+        return None
+    return a if a is e.array() else None
+
+
+def _met(entrances: Sequence[Entrance], inputs: Any, arrays: Any, places: Any, roots: Any) -> None:
+    for e in entrances:
+        arrays[e.place] = inputs[e.place][1]
+        places[e.key] = e.known
+        roots.setdefault(e.root, []).append(e.place)
+
+
+def _edges(node: Any, other: Any, cls: type, of_saved: type) -> Any:
+    alike = node is other and node.__class__ is cls and node.hooks is None
+    return node.next if alike and node.saved.__class__ is of_saved else None
+
+
+def _leaf(node: Any, ref: Callable[[], Any], cls: type) -> Any:
+    if node.__class__ is not AccumulateGrad or node.hooks is not None:
+        return None
+    t = node._leaf()
+    known = t is not None and t is ref() and t.__class__ is cls and t._grad_node is not None
+    return t if known and getattr(t, "_grad", None) is None else None
+
+
+def _falling(*nodes: Node) -> bool:
+    return all([a.seq > b.seq for a, b in pairwise(nodes)])
+
+
+def _lasts(of: Any) -> bool:
+    if of.__class__ is not Versioned:
+        return False
+    s = of.tensor._storage
+    return of.version == (0 if s is None else s.version)  # type: ignore[no-any-return]
+
+
+@cache
+def looks() -> Looks:
+    """These, by machine code where there is any."""
+    t = wrap(np.zeros(1))
+    t._grad, s = t, storage(t)
+    node, end, entrance = Node(), AccumulateGrad(t), Entrance(0, None, (), (), None)
+    things: list[Any] = [
+        (t, Tensor, ("_array", "_grad_node", "_storage", "_grad")),
+        (s, Storage, ("version", "inference", "exposed", "foreign")),
+        (node, Node, ("next", "seq", "hooks", "saved")),
+        (end, AccumulateGrad, ("_leaf",)),
+        (kept(t), Versioned, ("tensor", "version")),
+        (entrance, Entrance, _ENTRANCE),
+    ]
+    usable = slots.usable(things)
+    t._grad = None
+    if not usable:
+        return Looks(_come, _met, _edges, _leaf, _falling, _lasts, kept)
+    of = {cls: slots.offsets(cls, *names) for _, cls, names in things}
+    leaf = of[Node] | of[AccumulateGrad]
+    at, version = of[Tensor]["_storage"], of[Storage]["version"]
+    return Looks(
+        slots.made("come", (None, False), of[Tensor], of[Storage], of[Entrance]),
+        slots.made("met", (), of[Entrance]),
+        slots.made("edges", (None,), of[Node]),
+        slots.made("leaf", (None, AccumulateGrad), leaf, of[Tensor]),
+        slots.made("falling", (), of[Node]["seq"]),
+        slots.made("lasts", (None, Versioned), at, version, of[Versioned]),
+        slots.made("now", (Versioned, kept, None, 0, False), at, of[Storage], of[Versioned]),
+    )
+
+
+_ENTRANCE = ("array", "key", "known", "place", "root", "seen", "tensor")

@@ -28,7 +28,7 @@ from rushlight._engine.dispatch.nodes.saved_tensors import version_of
 from rushlight._engine.dispatch.runners.formulas import NodeFactory
 from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fresh
 from rushlight._engine.tensors.tensor import Tensor, storage
-from rushlight._engine.trace.entrances import Entrance, Together, apart, entered, looked
+from rushlight._engine.trace.entrances import Entrance, Together, apart, entered, looked, looks
 from rushlight._engine.trace.shells import makers
 from rushlight._engine.trace.trace import IDENTICAL, PLAINLY, SEQUENCES, Node, Renamed, bump, mentioned
 from rushlight._engine.trace.writes import free
@@ -93,7 +93,7 @@ def build(
 
 @cache
 def _maker(text: str) -> Callable[..., Matcher]:
-    return compile_function(text, "make", {**_SCOPE, **makers()._asdict()}, "matched call")
+    return compile_function(text, "make", {**_SCOPE, **makers()._asdict(), **looks()._asdict()}, "matched call")
 
 
 class Writer:
@@ -317,8 +317,10 @@ class Writer:
             return
         entering = place in self.entered
         self.given.setdefault(id(t), name)
-        conditions.append(f"{name}.__class__ is {self.constant(t.__class__)}")
-        conditions.append(f"{name}._grad_node is {'None' if t._grad_node is None else 'not None'}")
+        cls, tracked = self.constant(t.__class__), t._grad_node is not None
+        if not entering or place in self.names:
+            conditions.append(f"{name}.__class__ is {cls}")
+            conditions.append(f"{name}._grad_node is {'not None' if tracked else 'None'}")
         if place is None:  # nothing is asked of it but what it is
             of, layout = self.constant(t._kind), t._geometry
             shape, strides = self.constant(tuple(layout.shape)), self.constant(tuple(layout.strides))
@@ -335,7 +337,7 @@ class Writer:
             if share in self.entered or place in self.region.real or share in self.region.real:
                 raise Unknown
             e, a = self.constant(Entrance(place, of, sizes, steps, share)), self._fresh("a")
-            conditions.append(looked(e, name, a, self._fresh("s")))
+            conditions.append(looked(e, name, a, cls, tracked))
             if share is None:
                 self.entrances.append(e)
             self.checks += entered(e, place, a)
@@ -551,7 +553,7 @@ class Writer:
             name = self._operand(n, value) if is_operand else None
             operands.append(name)
             if p.name in rules.keeps and name is not None:
-                values += f"{p.name!r}: keep({name}, {self._version(name)}), "
+                values += f"{p.name!r}: now({name}), "
             elif p.type != "Tensor":
                 values += f"{p.name!r}: {'None' if name else self._item_code(n, item)}, "
         results = "None"

@@ -31,6 +31,7 @@ from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.tensors.lazy_views import Pending
 from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fresh, storage
 from rushlight._engine.tensors.tensor import Tensor, expect_unfilled
+from rushlight._engine.trace.entrances import looks
 from rushlight._engine.trace.learning import Learning
 from rushlight._engine.trace.recorder import Array, place_of, root
 from rushlight._engine.trace.region_recorder import RegionRecorder, Suspended
@@ -122,6 +123,7 @@ class Region(Learning, Writes, Updates, Shells):
         # Whether all programs were there; whether an op came that is not known at other sizes, either.
         self.warm, self.fresh = True, False
         self.node = trace.root
+        self.note_entrances = looks().met
         self._begin()
 
     def at(self, begin: Node) -> Region:
@@ -361,16 +363,7 @@ class Region(Learning, Writes, Updates, Shells):
         """The places of what has come in, by the memory that it lies in."""
         roots = self.roots
         if self.entrances:
-            arrays, places, inputs = self.arrays, self.places, self.inputs
-            for e in self.entrances:
-                place = e.place
-                arrays[place] = inputs[place][1]
-                places[e.key] = e.known
-                others = roots.get(e.root)
-                if others is None:
-                    roots[e.root] = [place]
-                else:
-                    others.append(place)
+            self.note_entrances(self.entrances, self.inputs, self.arrays, self.places, roots)
             self.entrances = []
         return roots
 

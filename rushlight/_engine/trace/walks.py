@@ -102,7 +102,7 @@ class Releasing(Writer):
                 self._visited(node, saved, self.called[node])
         order = [self.called[n] for n in (*graph.nodes, *graph.leaves)]
         if len(order) > 1:
-            self.conditions.append(" > ".join(f"{n}.seq" for n in order))
+            self.conditions.append(f"falling({', '.join(order)})")
         made = f"{self.constant(Hooks)}.made"  # by which the leaves' turns are known
         self.conditions.append(made if Hooks.made else f"not {made}")
         for node in graph.leaves:
@@ -133,19 +133,21 @@ class Releasing(Writer):
             or node.hooks is not None
         ):
             return False
+        classes = f"{self.constant(node.__class__)}, {self.constant(saved.__class__)}"
+        edges = self._fresh("v")
         self.conditions.append(
-            f"{name} is region.made.get({place}) and {name}.hooks is None and "
-            f"{name}.saved.__class__ is {self.constant(saved.__class__)} and "
-            f"{name}.__class__ is {self.constant(node.__class__)}"
+            f"({edges} := edges({name}, region.made.get({place}), {classes})) is not None"
         )
-        edges = self._let(f"{name}.next")
         for i, e in enumerate(node.next):
             if e is not None:
                 self._edge(e[0], f"{edges}[{i}][0]")
         for t, p, code, version in known:
             self.names.setdefault(p, code)
             self.given.setdefault(id(t), code)
-            if p in self.region.arrays:
+            holder = code.removesuffix(".tensor")
+            if p in self.region.arrays and holder != code:
+                self.conditions.append(f"lasts({holder})")
+            elif p in self.region.arrays:
                 of = self._let(f"{code}._storage")
                 self.conditions.append(f"{version} == (0 if {of} is None else {of}.version)")
         return True
@@ -180,6 +182,16 @@ class Releasing(Writer):
         leaf = node.variable
         if node.hooks is not None or leaf is None or node not in self.leaves:
             raise Unknown
+        place = self.region.place_of(leaf)
+        if place in self.region.arrays and place not in self.entered:
+            of = self.called[node] = self._fresh("v")
+            cls = self.constant(leaf.__class__)
+            self.conditions.append(
+                f"({of} := leaf({name}, region.inputs[{place}][0], {cls})) is not None"
+            )
+            self.given.setdefault(id(leaf), of)
+            self.names.setdefault(place, of)
+            return
         self.conditions.append(f"{name}.__class__ is AccumulateGrad and {name}.hooks is None")
         of = self._let(f"{name}._leaf()")
         self._tensor(leaf, of)

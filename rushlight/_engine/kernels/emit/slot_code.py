@@ -217,10 +217,8 @@ def write_led(module: Module, name: str) -> None:
         ref, place = (
             called(f, "PyList_GetItem", "ptr", f"ptr {items}", f"i64 {i}") for items in (refs, places)
         )
-        thing = called(f, "PyObject_CallNoArgs", "ptr", f"ptr {ref}")
         now = called(f, "PyDict_GetItem", "ptr", f"ptr {things}", f"ptr {place}")
-        called(f, "Py_DecRef", "void", f"ptr {thing}")
-        f.leave(f.op(f"icmp ne ptr {thing}, {now}"), differ)
+        f.leave(_unlike(f, _led(f, ref), now), differ)
     _say(f, differ)
 
 
@@ -259,6 +257,179 @@ def write_put(module: Module, name: str, bits: int) -> None:
         f.store(kind, value, place)
     f.emit(f"ret ptr {called(f, 'PyBool_FromLong', 'ptr', 'i64 1')}")
     f.finish()
+
+
+def _unlike(f: Function, a: str, b: str) -> str:
+    return f.op(f"icmp ne ptr {a}, {b}")
+
+
+def _led(f: Function, ref: str) -> str:
+    """What a weak reference leads to, to be compared with what lives."""
+    thing = called(f, "PyObject_CallNoArgs", "ptr", f"ptr {ref}")
+    called(f, "Py_DecRef", "void", f"ptr {thing}")
+    return thing
+
+
+def _number(f: Function, thing: str) -> str:
+    return called(f, "PyLong_AsLongLong", "i64", f"ptr {thing}")
+
+
+def _give(f: Function, value: str, none: str, differ: str) -> None:
+    """A value; None to who leaves for the label."""
+    called(f, "Py_IncRef", "void", f"ptr {value}")
+    f.emit(f"ret ptr {value}")
+    f.start(differ)
+    called(f, "Py_IncRef", "void", f"ptr {none}")
+    f.emit(f"ret ptr {none}")
+    f.finish()
+
+
+def write_come(
+    module: Module, name: str, tensor: Mapping[str, int], storage: Mapping[str, int], own: Mapping[str, int]
+) -> None:
+    """come(entrance, tensor, class, tracked, newest): the tensor's array, if it is what came in there at the
+    last pass (entrances.py), is of that class, and has a node or (tracked: None) has none; else None.
+
+    self: None, False.
+    """
+    f = _begin(module, name)
+    entrance, thing, cls, tracked, newest = _given(f, 5)
+    none, false = _own(f, 0), _own(f, 1)
+    differ, there = f.fresh("differ"), f.fresh("there")
+    f.leave(_unlike(f, f.load("ptr", thing, _CLASS), cls), differ)
+    without, wanted = (
+        f.op(f"icmp eq ptr {value}, {none}") for value in (f.load("ptr", thing, tensor["_grad_node"]), tracked)
+    )
+    f.leave(f.op(f"icmp ne i1 {without}, {wanted}"), differ)
+    f.leave(_unlike(f, _led(f, f.load("ptr", entrance, own["tensor"])), thing), differ)
+    seen = _number(f, f.load("ptr", entrance, own["seen"]))
+    f.leave(f.i64("icmp slt", seen, _number(f, newest)), differ)
+    array = f.load("ptr", thing, tensor["_array"])
+    f.leave(_null(f, array), differ)
+    f.leave(_unlike(f, _led(f, f.load("ptr", entrance, own["array"])), array), differ)
+    of = f.load("ptr", thing, tensor["_storage"])
+    f.leave(f.op(f"icmp eq ptr {of}, {none}"), there)
+    for slot in ("exposed", "foreign"):
+        f.leave(_unlike(f, f.load("ptr", of, storage[slot]), false), differ)
+    f.emit(f"br label %{there}")
+    f.start(there)
+    _give(f, array, none, differ)
+
+
+def write_met(module: Module, name: str, own: Mapping[str, int]) -> None:
+    """met(entrances, inputs, arrays, places, roots): note what came in (matching.py)."""
+    f = _begin(module, name)
+    entrances, inputs, arrays, places, roots = _given(f, 5)
+    with f.loop(called(f, "PyList_Size", "i64", f"ptr {entrances}")) as i:
+        entrance = called(f, "PyList_GetItem", "ptr", f"ptr {entrances}", f"i64 {i}")
+        place, key, known, root = (f.load("ptr", entrance, own[n]) for n in ("place", "key", "known", "root"))
+        came = called(f, "PyDict_GetItem", "ptr", f"ptr {inputs}", f"ptr {place}")
+        array = called(f, "PyTuple_GetItem", "ptr", f"ptr {came}", "i64 1")
+        called(f, "PyDict_SetItem", "i32", f"ptr {arrays}", f"ptr {place}", f"ptr {array}")
+        called(f, "PyDict_SetItem", "i32", f"ptr {places}", f"ptr {key}", f"ptr {known}")
+        others = f.var(called(f, "PyDict_GetItem", "ptr", f"ptr {roots}", f"ptr {root}"), "ptr")
+        with f.when(_null(f, others.get())):
+            others.set(called(f, "PyList_New", "ptr", "i64 0"))
+            called(f, "PyDict_SetItem", "i32", f"ptr {roots}", f"ptr {root}", f"ptr {others.get()}")
+            called(f, "Py_DecRef", "void", f"ptr {others.get()}")
+        called(f, "PyList_Append", "i32", f"ptr {others.get()}", f"ptr {place}")
+    called(f, "Py_IncRef", "void", f"ptr {roots}")
+    f.emit(f"ret ptr {roots}")
+    f.finish()
+
+
+def _version(f: Function, of: str, offset: int, none: str) -> str:
+    """The version that a storage has, 0 for None."""
+    version = f.var(0)
+    with f.when(f.op(f"icmp ne ptr {of}, {none}")):
+        version.set(_number(f, f.load("ptr", of, offset)))
+    return version.get()
+
+
+def write_lasts(
+    module: Module, name: str, storage: int, version: int, own: Mapping[str, int]
+) -> None:
+    """lasts(kept): whether that is of the class at self[1], and its tensor has the version that it had.
+
+    self: also None.
+    """
+    f = _begin(module, name)
+    (kept,) = _given(f, 1)
+    differ = f.fresh("differ")
+    f.leave(_unlike(f, f.load("ptr", kept, _CLASS), _own(f, 1)), differ)
+    of = f.load("ptr", f.load("ptr", kept, own["tensor"]), storage)
+    now, then = _version(f, of, version, _own(f, 0)), _number(f, f.load("ptr", kept, own["version"]))
+    f.leave(f.i64("icmp ne", now, then), differ)
+    _say(f, differ)
+
+
+def write_now(
+    module: Module, name: str, storage: int, of_storage: Mapping[str, int], own: Mapping[str, int]
+) -> None:
+    """now(tensor): a tensor with its version, of the class at self[0]; where that was made in inference mode,
+    self[1](tensor) says so. self: also None, 0, False.
+    """
+    f = _begin(module, name)
+    (thing,) = _given(f, 1)
+    of, version = f.load("ptr", thing, storage), f.var(_own(f, 3), "ptr")
+    with f.when(_unlike(f, of, _own(f, 2))):
+        _ask_if(f, _unlike(f, f.load("ptr", of, of_storage["inference"]), _own(f, 4)))
+        version.set(f.load("ptr", of, of_storage["version"]))
+    values = {own["tensor"]: thing, own["version"]: version.get()}
+    f.emit(f"ret ptr {_made(f, _own(f, 0), values)}")
+    f.finish()
+
+
+def write_edges(module: Module, name: str, own: Mapping[str, int]) -> None:
+    """edges(node, other, class, class of what it saved): where a node leads to that is the other one, has no
+    hooks and these classes; else None. self: None.
+    """
+    f = _begin(module, name)
+    node, other, cls, of_saved = _given(f, 4)
+    none, differ = _own(f, 0), f.fresh("differ")
+    f.leave(_unlike(f, node, other), differ)
+    f.leave(_unlike(f, f.load("ptr", node, _CLASS), cls), differ)
+    f.leave(_unlike(f, f.load("ptr", node, own["hooks"]), none), differ)
+    saved = f.load("ptr", node, own["saved"])
+    f.leave(_null(f, saved), differ)
+    f.leave(_unlike(f, f.load("ptr", saved, _CLASS), of_saved), differ)
+    following = f.load("ptr", node, own["next"])
+    f.leave(_null(f, following), differ)
+    _give(f, following, none, differ)
+
+
+def write_leaf(
+    module: Module, name: str, own: Mapping[str, int], tensor: Mapping[str, int]
+) -> None:
+    """leaf(node, ref, class): the leaf of a node of the class at self[1] without hooks, if it is what the
+    weak reference leads to, of that class, tracked, and has no gradient; else None. self: also None.
+    """
+    f = _begin(module, name)
+    node, ref, cls = _given(f, 3)
+    none, differ = _own(f, 0), f.fresh("differ")
+    f.leave(_unlike(f, f.load("ptr", node, _CLASS), _own(f, 1)), differ)
+    f.leave(_unlike(f, f.load("ptr", node, own["hooks"]), none), differ)
+    thing = _led(f, ref)
+    f.leave(f.op(f"icmp eq ptr {thing}, {none}"), differ)
+    f.leave(_unlike(f, _led(f, f.load("ptr", node, own["_leaf"])), thing), differ)
+    f.leave(_unlike(f, f.load("ptr", thing, _CLASS), cls), differ)
+    f.leave(f.op(f"icmp eq ptr {f.load('ptr', thing, tensor['_grad_node'])}, {none}"), differ)
+    grad = f.load("ptr", thing, tensor["_grad"])
+    held = f.op(f"and i1 {_unlike(f, grad, none)}, {_unlike(f, grad, 'null')}")
+    f.leave(held, differ)
+    _give(f, thing, none, differ)
+
+
+def write_falling(module: Module, name: str, offset: int) -> None:
+    """falling(node, ...): whether each node was made before the one in front of it."""
+    f = _begin(module, name)
+    before, differ = f.var((1 << 63) - 1), f.fresh("differ")
+    with f.loop("%n") as i:
+        node = f.load("ptr", f.at("%args", f.i64("mul", i, _POINTER)))
+        number = _number(f, f.load("ptr", node, offset))
+        f.leave(f.i64("icmp sge", number, before.get()), differ)
+        before.set(number)
+    _say(f, differ)
 
 
 # A table of words (tensors/watches.py), in slots of eight bytes: how many, None; then for each its address,
