@@ -13,7 +13,7 @@ from typing import Any
 from rushlight._engine.autograd.grad_mode import LOCAL, enable_grad
 from rushlight._engine.core.callers import deprecated, warn
 from rushlight._engine.core.dtype import float32
-from rushlight._engine.core.profiling_ranges import spanned
+from rushlight._engine.core.profiling_ranges import SPANS, spanned
 from rushlight._engine.core.recording import TAPE, escape, region, settle
 from rushlight._engine.lazy import all_subclasses
 from rushlight._engine.tensors.gradient import zero_gradient
@@ -55,15 +55,18 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         if TAPE and (args or kwargs) and any(map(callable, (*args, *kwargs.values()))):
             escape("an optimizer's step has a closure, which computes in Python")
-        elif TAPE and not (self._in_buckets() and region() is not None):
+        elif TAPE and not (region() is not None and self._in_buckets()):
             return TAPE[-1].call(functools.partial(wrapper, self, *args, **kwargs))
-        place = _place(type(self).__name__, "step")
-        if not (
-            _global_pre or _global_post or self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks
-        ):
-            found = spanned(place, step, self, *args, **kwargs)
+        heard = _global_pre or _global_post
+        if not (heard or self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks):
+            found = (
+                spanned(_place(type(self).__name__, "step"), step, self, *args, **kwargs)
+                if SPANS
+                else step(self, *args, **kwargs)
+            )
             self._optimizer_step_code()
             return found
+        place = _place(type(self).__name__, "step")
         args = (self, *args)  # hooks see the optimizer among the arguments
         for hook in chain(_global_pre.values(), self._optimizer_step_pre_hooks.values()):
             changed = hook(self, args, kwargs)
@@ -285,15 +288,19 @@ class Optimizer:
         if TAPE and (not set_to_none or region() is None):
             TAPE[-1].call(self.zero_grad, set_to_none)
             return
-        place = _place(type(self).__name__, "zero_grad")
-        spanned(place, self._forget_grads, set_to_none)
+        if SPANS:
+            spanned(_place(type(self).__name__, "zero_grad"), self._forget_grads, set_to_none)
+        else:
+            self._forget_grads(set_to_none)
 
     def _forget_grads(self, set_to_none: bool) -> None:
         for group in self.param_groups:
-            for p in group["params"]:
-                if set_to_none:
+            if set_to_none:
+                for p in group["params"]:
                     p._grad = None
-                elif p.grad is not None:
+                continue
+            for p in group["params"]:
+                if p.grad is not None:
                     zero_gradient(p.grad)
 
     # --- stepping -------------------------------------------------------------------------------

@@ -287,7 +287,8 @@ class Run:
         turns: Callable[..., list[Node]],
         *what: Any,
     ) -> None:
-        self.callbacks: list[Callable[[], None]] = []
+        # Of those that were queued; None for none.
+        self.callbacks: list[Callable[[], None]] | None = None
         self.partial, self.accumulates = partial, accumulates
         self._nodes, self._turns, self._what = nodes, turns, what
         self.number = next(_numbers)
@@ -325,7 +326,7 @@ def current_run() -> Run | None:
 
 def end_run(run: Run) -> None:
     """Call what was queued, in order."""
-    for callback in run.callbacks:
+    for callback in run.callbacks or ():
         callback()
 
 
@@ -338,4 +339,7 @@ def queue_callback(callback: Callable[[], None]) -> None:
     """Call `callback` when the running backward is through."""
     if not _runs.stack:
         raise RuntimeError("Final callbacks can only be installed during backward pass.")
-    _runs.stack[-1].callbacks.append(callback)
+    run = _runs.stack[-1]
+    if run.callbacks is None:
+        run.callbacks = []
+    run.callbacks.append(callback)

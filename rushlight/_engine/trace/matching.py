@@ -113,7 +113,7 @@ class Region(Learning, Writes, Updates, Shells):
         self.events = 0
         # What was done beside ops, while a call is watched that is to be learnt: (node, what, ...).
         self.trail: list[Any] | None = None
-        # Gradients that backward() begins with, by kind; whether it has been called.
+        # Gradients that backward() begins with, by kind and by what is known of the loss; whether it has been called.
         self.ones: dict[Any, Tensor] = {}
         self.walked = False
         # How many entrances of the trace there are to memory, by that (entrances.py).
@@ -133,7 +133,7 @@ class Region(Learning, Writes, Updates, Shells):
         self.thread = threading.get_ident()
         # Matchers look at these in the thread's dictionary.
         LOCAL.enabled, LOCAL.inference = LOCAL.enabled, LOCAL.inference
-        self.local = vars(LOCAL)
+        self.local = LOCAL.__dict__
         # As the trace's; backward passes are not handed over.
         self.program = self.trace.program if begin is self.trace.root else None
         self.recorded, self.warm, self.fresh, self.walked = 0, True, False, False

@@ -132,17 +132,30 @@ class RegionRecorder:
             region.ones.clear()
             function(roots, keep, *how)
 
-    def one(self, kind: Any, dtype: Any) -> Tensor:
-        """The gradient that the pass through a scalar's graph begins with: the same tensor as long as passes
-        are known as a whole, in which nobody gets to see it.
+    def one(self, t: Tensor, dtype: Any) -> Tensor:
+        """The gradient that the pass through the graph of a scalar begins with: the same tensor as long as
+        passes are known as a whole, in which nobody gets to see it.
         """
+        kind, ones = t._kind, self.region.ones
         here = self.region.mine() and self.region.unit is None
-        found: Tensor | None = self.region.ones.get(kind) if here else None
+        found: Tensor | None = ones.get(kind) if here else None
         if found is None:
             found = wrap(constant(np.ones((), dtype)), kind)
-            if here:
-                self.region.ones[kind] = found
+        if here:
+            ones[kind] = found
+            hidden = getattr(t, "_hidden", None)
+            if hidden is not None:
+                ones[hidden] = found
         return found
+
+    def known_one(self, t: Tensor) -> Any:
+        """The same where the pass of a scalar at the same place of the trace has begun with it."""
+        region = self.region
+        try:
+            hidden = _hidden(t)
+        except AttributeError:
+            return None
+        return region.ones.get(hidden) if region.mine() and region.unit is None else None
 
     def run_node(self, node: Any, grad: Any) -> Any:
         """What a node's rule gives: at once where it is known (matchers.py)."""
@@ -188,6 +201,7 @@ class RegionRecorder:
             self.region.settle()
 
 
+_hidden = Tensor.__dict__["_hidden"].__get__
 # Of a backward pass (autograd/engine.py): it is not tracked itself, all leaves are wanted, and accumulate.
 _TO_LEAVES = (False, None, True)
 

@@ -27,6 +27,7 @@ STAGE_FIELDS = 8
 STAGES = (
     "rl_program_run",
     "rl_call",
+    "rl_stages",
     "rl_numpy",
     "rl_update",
     "rl_words",

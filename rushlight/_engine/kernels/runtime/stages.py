@@ -98,9 +98,13 @@ class Run:
         """All that needs no Python: how many stages have been done, of `count`."""
         if self.within:
             return 0
+        return self._from(0)
+
+    def _from(self, first: int) -> int:
         threads = self.threads if self.threads < 2 else min(self.threads, parallel.get_num_threads())
-        done: int = team.run_stages(self.address, 0, self.count, threads)
-        return done
+        if threads < 2:
+            return team.alone()(self.table, first, self.count)
+        return team.run_stages(self.address, first, self.count, threads)
 
     def resume(self, done: int) -> None:
         """The rest, where `begin` came to a stage that refuses."""
@@ -111,15 +115,14 @@ class Run:
 
     def __call__(self, done: int = 0) -> None:
         """All of it, from a stage on."""
-        threads = self.threads if self.threads < 2 else min(self.threads, parallel.get_num_threads())
         while done < self.count:
             if self.within:
                 with ExitStack() as stack:
                     for context in self.within:
                         stack.enter_context(context())
-                    done = team.run_stages(self.address, done, self.count, threads)
+                    done = self._from(done)
             else:
-                done = team.run_stages(self.address, done, self.count, threads)
+                done = self._from(done)
             if done < self.count:
                 python, done = self.instead[done]
                 python()

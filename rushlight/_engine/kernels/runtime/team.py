@@ -210,6 +210,12 @@ def _alone() -> Callable[..., bool]:
 
 
 @cache
+def alone() -> Callable[[Array, int, int], int]:
+    """alone(table, first, count): run_stages by this thread, of an array."""
+    return builtin("stages", _address("rl_stages"))
+
+
+@cache
 def possible() -> bool:
     """Whether there can be a team; a forked child takes its parent's word."""
     return _team(1) is not None

@@ -16,7 +16,7 @@ those that have not begun when nothing is left: a small kernel never waits for a
 from __future__ import annotations
 
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
-from rushlight._engine.kernels.emit.python_builtins import answer, data, unlocked
+from rushlight._engine.kernels.emit.python_builtins import answer, called, data, unlocked
 from rushlight._engine.kernels.runtime.abi import CALL_HEAD, MEMBER, MEMBERS, SEMAPHORE, SLOT
 from rushlight._engine.kernels.runtime.shared_loops import MEMCPY, slot
 
@@ -152,6 +152,7 @@ def _write_stages(module: Module) -> None:
     f.finish()
     _place(Function(module, "define internal void @rl_place(ptr %table, ptr %words, ptr %operands)"))
     _call(Function(module, "define ptr @rl_call(ptr %self, ptr %args, i64 %n)"))
+    _stages(Function(module, "define ptr @rl_stages(ptr %self, ptr %args, i64 %n)"))
 
 
 def _place(f: Function) -> None:
@@ -180,6 +181,18 @@ def _call(f: Function) -> None:
     with unlocked(f, f.i64("icmp ne", others, 0)):
         done = f.op(f"call i64 @rl_program_run(ptr null, ptr {words}, i64 0, i64 {stages}, i64 0)")
     answer(f, f.i64("icmp eq", done, stages))
+
+
+def _stages(f: Function) -> None:
+    """A builtin of a table of stages, a first one and their number: rl_program_run without a team."""
+    table = data(f, "%args", 0)
+    first, count = (
+        called(f, "PyLong_AsLongLong", "i64", f"ptr {f.load('ptr', '%args', _SLOT * k)}") for k in (1, 2)
+    )
+    with unlocked(f):
+        done = f.op(f"call i64 @rl_program_run(ptr null, ptr {table}, i64 {first}, i64 {count}, i64 0)")
+    f.emit(f"ret ptr {called(f, 'PyLong_FromLongLong', 'ptr', f'i64 {done}')}")
+    f.finish()
 
 
 def _program(f: Function) -> None:
