@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-# Positions in the `_UFUNC_API` table (numpy/__ufunc_api.h); they never change.
+# Positions in the `_UFUNC_API` table (numpy/__ufunc_api.h), and in `_ARRAY_API`; they never change.
 _FROM_DATA, _D_D, _F_F, _FROM_SIGNATURE, _ADD_LOOP = 1, 5, 6, 31, 43
+_NEW_COPY = 85
 _NO_IDENTITY = -1
 _NO_CASTING = 0
 # Kernels raise flags for inf and nan as PyTorch's do; NumPy is told not to look at them.
@@ -69,11 +70,16 @@ def builtin(name: str, address: int, own: Any = None) -> Callable[..., Any]:
 
 
 @cache
-def _api() -> Any:
-    capsule = sys.modules["numpy._core._multiarray_umath"]._UFUNC_API
+def _api(table: str = "_UFUNC_API") -> Any:
+    capsule = getattr(sys.modules["numpy._core._multiarray_umath"], table)
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     return ctypes.cast(pointer(capsule, None), ctypes.POINTER(ctypes.c_void_p))
+
+
+def new_copy() -> int:
+    """The address of PyArray_NewCopy(array, order)."""
+    return int(_api("_ARRAY_API")[_NEW_COPY])
 
 
 @cache

@@ -15,7 +15,7 @@ from typing import Any
 from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.runtime import native
-from rushlight._engine.numerics.ufunc import builtin
+from rushlight._engine.numerics.ufunc import builtin, new_copy
 
 # What the machine code calls of Python.
 _PYTHON = (
@@ -83,7 +83,8 @@ def made(kind: str, own: tuple[Any, ...], *parameters: Any) -> Callable[..., Any
 
 @cache
 def _python() -> dict[str, int]:
-    return {n: ctypes.cast(getattr(ctypes.pythonapi, n), ctypes.c_void_p).value or 0 for n in _PYTHON}
+    found = {n: ctypes.cast(getattr(ctypes.pythonapi, n), ctypes.c_void_p).value or 0 for n in _PYTHON}
+    return found | {"PyArray_NewCopy": new_copy()}
 
 
 def asking(cls: type, slot: Any, name: str, otherwise: Callable[[Any, str], Any]) -> Any:

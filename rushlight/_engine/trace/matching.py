@@ -509,7 +509,7 @@ class Region(Learning, Writes, Updates, Shells):
     ) -> Any:
         """Run the op as ever and note what it did, or see that it did what was noted."""
         if not self.recording:
-            for t, place in self.compute(self.node, ends=False):
+            for t, place in zip(*self.compute(self.node, ends=False), strict=True):
                 self.places[id(t)] = place, weakref.ref(t)
         self.recording, self.known = True, {}
         self.recorded += 1

@@ -513,7 +513,7 @@ class Compiled:
     def handed(self, arrays: dict[int, Array]) -> list[Array]:
         """What the last run left at the wanted places."""
         if self._plain is not None:
-            return [a.copy() for a in self._plain]
+            return copies()(self._plain)
         given = [o.give() for o in self.outputs]
         return [
             seen(spec, arrays[spec.memory]) if at is None else given[at[0]][at[1]]
@@ -562,7 +562,7 @@ class Program:
             or not made.native
             or made.copied >= _FEW
             or made.moved(arrays)
-            or any([o.busy for o in made.lent])
+            or (made.lent and any([o.busy for o in made.lent]))
         ):
             return None
         self.runs += 1
@@ -664,6 +664,16 @@ def _nobody() -> None:
 
 def _led(refs: Sequence[Callable[[], Any]], places: Sequence[int], things: dict[int, Any]) -> bool:
     return all(map(is_, map(call, refs), map(things.__getitem__, places)))
+
+
+def _copies(arrays: Sequence[Array]) -> list[Array]:
+    return [a.copy() for a in arrays]
+
+
+@cache
+def copies() -> Callable[[Sequence[Array]], list[Array]]:
+    """copies(arrays): a list of copies, in C order."""
+    return slots.made("copies", ()) if slots.usable([]) else _copies
 
 
 @cache

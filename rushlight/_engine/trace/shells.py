@@ -40,7 +40,8 @@ class Makers(NamedTuple):
     record(tensor, class, next, saved): a node of that class, which is the tensor's. keep(tensor, version): a
     Versioned. save(values, shapes, kinds, results): a Saved. peek(tensor): its array, None if it has none.
     second(region, alive, place, kind, hidden, tensor): (a result to be kept by its own node, its version).
-    living(alive, found): puts the tensors that still live and have no arrays into the list `found`.
+    living(alive, found, places): puts the tensors that still live and have no arrays into the list `found`, and
+    their places into `places`.
     fill(tensors, arrays): gives them arrays; those that have one keep it.
     """
 
@@ -50,7 +51,7 @@ class Makers(NamedTuple):
     save: Callable[..., Any]
     peek: Callable[[Any], Any]
     second: Callable[..., Any]
-    living: Callable[[list[Any], list[Any]], Any]
+    living: Callable[[list[Any], list[Any], list[int]], Any]
     fill: Callable[[list[Any], list[Any]], Any]
 
 
@@ -91,8 +92,12 @@ def _peek(t: Tensor) -> Any:
         return None
 
 
-def _living(alive: list[Any], found: list[Any]) -> None:
-    found += [t for ref in alive if (t := ref()) is not None and _peek(t) is None]
+def _living(alive: list[Any], found: list[Any], places: list[int]) -> None:
+    for ref in alive:
+        t = ref()
+        if t is not None and _peek(t) is None and t._hidden.__class__ is Pending:
+            found.append(t)
+    places += [t._hidden.place for t in found]
 
 
 def _fill(tensors: list[Any], arrays: list[Any]) -> None:
@@ -141,6 +146,7 @@ def makers() -> Makers:
         (node, Node, _NODE),
         (kept(tensor), Versioned, _KEPT),
         (saved({}, (), (), None), Saved, _SAVED),
+        (Pending(np.zeros(1), None), Pending, ("place",)),
     ]
     if not slots.usable(things):
         return Makers(_shell, _record, _keep, saved, _peek, _second(_shell, Storage), _living, _fill)
@@ -153,7 +159,13 @@ def makers() -> Makers:
         _maker(Saved, _SAVED[:4], _SAVED[4:], None),
         slots.made("reader", (Tensor, _nothing), slots.offset(Tensor, "_array")),
         _second(made, _blank()),
-        slots.made("living", (None,), slots.offset(Tensor, "_array")),
+        slots.made(
+            "living",
+            (None, Pending),
+            slots.offset(Tensor, "_array"),
+            slots.offset(Tensor, "_hidden"),
+            slots.offset(Pending, "place"),
+        ),
         slots.made("filler", (), slots.offset(Tensor, "_array"), slots.offset(Tensor, "_hidden")),
     )
 
@@ -176,8 +188,8 @@ class Shells:
     node: TraceNode
     before: TraceNode  # where the segment before this one ended
 
-    def compute(self: Any, node: TraceNode, ends: bool = True) -> list[tuple[Tensor, int]]:
-        """Give shells that still live their values; who they are, with their places. ends: the segment does.
+    def compute(self: Any, node: TraceNode, ends: bool = True) -> tuple[list[Tensor], list[int]]:
+        """Give shells that still live their values; who they are, and their places. ends: the segment does.
 
         The thread that matches may be on its way to another node now, if this is another thread: it will see
         that `alive` is another list (late() in matching.py).
@@ -185,13 +197,13 @@ class Shells:
         if self.recording:
             if self.program is not None and node.parent is not None:
                 self._hand_over(node)
-            return []
+            return [], []
         self.known = {}
         alive, self.alive = self.alive, []
         self.met()
         found: list[Tensor] = []
-        makers().living(alive, found)
-        places = [t._hidden.place for t in found]
+        places: list[int] = []
+        makers().living(alive, found, places)
         known = node.fills.get(tuple(places))
         if known is None:
             found, places = _distinct(found, node.count)
@@ -203,7 +215,7 @@ class Shells:
             raise
         if self.emptied:
             self._restore()
-        return [*zip(found, places, strict=True)]
+        return found, places
 
     def _lose(self: Any, node: TraceNode, shells: list[Tensor]) -> None:
         """Begin another segment after a run that failed."""
@@ -263,7 +275,8 @@ class Shells:
         """known: the program, and which of its results each gets, where that is known of these places."""
         if known is None:
             order = tuple(sorted(set(places)))
-            known = self._program(node, order, ends), [*map(order.index, places)]
+            numbers = [*map(order.index, places)]
+            known = self._program(node, order, ends), None if numbers == [*range(len(order))] else numbers
             if ends or self.program is None:
                 node.fills[tuple(places)] = known
         program, numbers = known
@@ -274,7 +287,7 @@ class Shells:
                 seen(spec, self.real[spec.memory]) if spec.memory in self.real else a
                 for spec, a in zip(specs, results, strict=True)
             ]
-        makers().fill(shells, [results[k] for k in numbers])
+        makers().fill(shells, results if numbers is None else [results[k] for k in numbers])
 
     def _results(self: Any, program: Any) -> list[Array]:
         with RUNNING:

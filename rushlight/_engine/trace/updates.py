@@ -192,7 +192,7 @@ class Updates:
     ) -> None:
         """Note the update, which is done at once."""
         if not self.recording:
-            for t, place in self.compute(self.node):
+            for t, place in zip(*self.compute(self.node), strict=True):
                 self.places[id(t)] = place, weakref.ref(t)
         self.recording, self.known = True, {}
         self.recorded += 1

@@ -6,7 +6,8 @@ arguments.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
 from rushlight._engine.kernels.emit.python_builtins import called, data
@@ -127,20 +128,32 @@ def write_shell(module: Module, name: str, slots: Mapping[str, int]) -> None:
     f.finish()
 
 
-def write_living(module: Module, name: str, array: int) -> None:
-    """living(refs, found): put the tensors that weak references lead to, and that have no array, into a
-    list.
+@contextmanager
+def _is_a(f: Function, thing: str, slot: int) -> Iterator[str]:
+    """If an object has one of the class at self[1] in a slot: that."""
+    value = f.load("ptr", thing, slot)
+    with f.when(f.op(f"icmp ne ptr {value}, null")):
+        cls = f.load("ptr", value, _CLASS)
+        with f.when(f.op(f"icmp eq ptr {cls}, {_own(f, 1)}")):
+            yield value
+
+
+def write_living(module: Module, name: str, array: int, hidden: int, place: int) -> None:
+    """living(refs, found, places): put the tensors that weak references lead to, and that have no array, into
+    a list, and their places into another. self: None, the class of what is pending.
     """
     f = _begin(module, name)
-    refs, found = _given(f, 2)
+    refs, found, places = _given(f, 3)
     dead = f.fresh("dead")
     failed = f.var(0, "i32")
     with f.loop(called(f, "PyList_Size", "i64", f"ptr {refs}")) as i:
         ref = called(f, "PyList_GetItem", "ptr", f"ptr {refs}", f"i64 {i}")
         thing = called(f, "PyObject_CallNoArgs", "ptr", f"ptr {ref}")
         there = f.op(f"icmp ne ptr {thing}, {_own(f, 0)}")
-        with f.when(there), f.when(_null(f, f.load("ptr", thing, array))):
+        with f.when(there), f.when(_null(f, f.load("ptr", thing, array))), _is_a(f, thing, hidden) as pending:
+            at = f.load("ptr", pending, place)
             failed.set(called(f, "PyList_Append", "i32", f"ptr {found}", f"ptr {thing}"))
+            called(f, "PyList_Append", "i32", f"ptr {places}", f"ptr {at}")
         called(f, "Py_DecRef", "void", f"ptr {thing}")
         f.leave(f.op(f"icmp ne i32 {failed.get()}, 0"), dead)
     called(f, "Py_IncRef", "void", f"ptr {found}")
@@ -186,6 +199,24 @@ def write_recorder(module: Module, name: str, slots: Mapping[str, int], result: 
     _set(f, tensor, result, made)
     called(f, "Py_DecRef", "void", f"ptr {old}")
     f.emit(f"ret ptr {made}")
+    f.finish()
+
+
+def write_copies(module: Module, name: str) -> None:
+    """copies(arrays): a list of copies of arrays, in C order."""
+    f = _begin(module, name)
+    (arrays,) = _given(f, 1)
+    found, dead = called(f, "PyList_New", "ptr", "i64 0"), f.fresh("dead")
+    with f.loop(called(f, "PyList_Size", "i64", f"ptr {arrays}")) as i:
+        array = called(f, "PyList_GetItem", "ptr", f"ptr {arrays}", f"i64 {i}")
+        copy = called(f, "PyArray_NewCopy", "ptr", f"ptr {array}", "i32 0")
+        f.leave(_null(f, copy), dead)
+        called(f, "PyList_Append", "i32", f"ptr {found}", f"ptr {copy}")
+        called(f, "Py_DecRef", "void", f"ptr {copy}")
+    f.emit(f"ret ptr {found}")
+    f.start(dead)
+    called(f, "Py_DecRef", "void", f"ptr {found}")
+    f.emit("ret ptr null")
     f.finish()
 
 
