@@ -22,7 +22,7 @@ import numpy as np
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.accelerator import Interface
 from rushlight._engine.core.errors import Unsupported
-from rushlight._engine.core.profiling_ranges import spanned
+from rushlight._engine.core.profiling_ranges import SPANS, spanned
 from rushlight._engine.core.pytree import flatten
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.core.settings import settings
@@ -180,7 +180,7 @@ class Compiled:
             if plan.replays == 1:  # by now nobody holds what the recorded calls have made
                 gc.collect(1)
                 memory_pages.give_back()
-            return spanned(self.label, program.run, tensors)
+            return spanned(self.label, program.run, tensors) if SPANS else program.run(tensors)
         finally:
             program.busy.release()
 

@@ -18,6 +18,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from enum import Enum
+from functools import cache
 from itertools import chain, repeat
 from operator import attrgetter, is_
 from types import FunctionType, MethodType, ModuleType
@@ -29,6 +30,7 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.switches import switches
 from rushlight._engine.dispatch.interpreters import MODES, PLAIN
 from rushlight._engine.lazy import LazyPackage, is_ours, names_of
+from rushlight._engine.tensors import slots
 from rushlight._engine.tensors.kind import Kind
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.tensors.watches import Watch
@@ -261,7 +263,7 @@ class Guards:
         why = columns.changed()
         if why:
             return why
-        if not all([alike(cell.cell_contents, value) for cell, value in self.cells]):
+        if self.cells and not all([alike(cell.cell_contents, value) for cell, value in self.cells]):
             return "a variable of an enclosing function has changed"
         if [*map(len, columns.plain)] != columns.counts or any(_count(c) != n for c, n in columns.others):
             return "a module, a list of hooks or a container has got other entries"
@@ -473,7 +475,14 @@ class _Columns:
         owners: dict[int, tuple[Any, dict[str, Any]]] = {}
         for owner, name, value in guards.facts:
             owners.setdefault(id(owner), (owner, {}))[1][name] = value
+        rows = [(owner, name, value) for owner, of in owners.values() for name, value in of.items()]
+        # The same of dicts, for machine code, which asks whether all are the same objects still.
+        plain_rows = [row for row in rows if type(row[0]) is dict and type(row[1]) is str]
+        self._dicts, self._keys, self._values = ([row[k] for row in plain_rows] for k in range(3))
         self.facts = [(owner.get, (*of,), (*of.values(),)) for owner, of in owners.values()]
+        self._others = [row for row in self.facts if type(getattr(row[0], "__self__", None)) is not dict]
+        if any(type(name) is not str for _, names, _ in self.facts for name in names):
+            self._others = self.facts
         # What has no meaning of its own of len().
         plain = {id(c): (c, n) for c, n in guards.counts if type(c) in (list, tuple, dict, OrderedDict)}
         self.plain, self.counts = [c for c, _ in plain.values()], [n for _, n in plain.values()]
@@ -513,7 +522,9 @@ class _Columns:
 
     def changed(self) -> str:
         """Which variable or attribute is no longer what it was; empty if all are."""
-        for get, names, values in self.facts:
+        holding = _holding()
+        same = holding is not None and holding(self._dicts, self._keys, self._values)
+        for get, names, values in self._others if same else self.facts:
             if not all(map(is_, map(get, names, _MISSING), values)):
                 for name, held, value in zip(names, map(get, names, _MISSING), values, strict=True):
                     if not alike(held, value):
@@ -523,6 +534,12 @@ class _Columns:
     def functions(self) -> bool:
         """Whether they have the code and the defaults that they had."""
         return [*map(_OF_FUNCTIONS, self._ran)] == self._parts
+
+
+@cache
+def _holding() -> Callable[..., bool] | None:
+    """holding(dicts, keys, values): whether each dict has the very value at its key, _Gone where it has none."""
+    return slots.made("holding", (_Gone,)) if slots.usable([]) else None
 
 
 _MEMORY, _NODE, _OWN = attrgetter("_memory"), attrgetter("_grad_node"), attrgetter("__dict__")

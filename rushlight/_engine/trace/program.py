@@ -40,6 +40,8 @@ _LINE = 64
 _SCRATCH = 1 << 30
 # Results of so many bytes are handed out where they are made, unless they were held so often at the next run.
 _MUCH, _OFTEN = 1 << 13, 2
+# What is not known yet, where None is an answer.
+_UNKNOWN: Any = object()
 # References to an array that nobody but its list holds, as that is gone through.
 _IDLE = 3
 
@@ -257,6 +259,8 @@ class Program:
         self.arena: Array | None = None
         # Tensors that are the function's, not its arguments: results that are among them are handed out.
         self.outside: frozenset[int] = frozenset()
+        # Where a result stands for something else than memory of the program, by its id: see _stands.
+        self._standing: dict[int, Any] = {}
         self._latest: Any = None
         # Why it is not to run again, as a backward pass has shown.
         self.refusal = ""
@@ -334,7 +338,7 @@ class Program:
             part.replay = stage_planning.together(part.steps)
         if settings.verify:
             unmoved(before, whole(self.parts), "memory plan")
-        self.numbers, self.known = numbers, {}
+        self.numbers, self.known, self._standing = numbers, {}, {}
         self.lent = {id(root(one.flat)): one for one in lent.values()}
         own = {id(arena.array), *self.lent} | {id(root(a)) for part in self.parts for a in part.inputs}
         self.written = [
@@ -415,14 +419,21 @@ class Program:
             arena[...] = before
         return found
 
+    def _stands(self, t: Tensor) -> Any:
+        """What a result is handed out as: the argument at a place, itself, or (None) a copy."""
+        for place, mine in enumerate(self.forward.inputs):
+            if t._array is mine:
+                return place
+        return t if id(t) in self.outside or id(root(t._array)) not in self.memory else None
+
     def results(self, tensors: Sequence[Tensor], node: Any = None) -> Any:
         """The output's tree with tensors of its own: a later run does not change them."""
 
         def own(t: Tensor) -> Tensor | None:
-            for mine, given in zip(self.forward.inputs, tensors):
-                if t._array is mine:
-                    return given
-            return t if id(t) in self.outside or id(root(t._array)) not in self.memory else None
+            stands = self._standing.get(id(t), _UNKNOWN)
+            if stands is _UNKNOWN:
+                stands = self._standing[id(t)] = self._stands(t)
+            return tensors[stands] if stands.__class__ is int else stands
 
         def linked(t: Tensor, made: Tensor) -> Tensor:
             number = self.numbers.get(id(t)) if node is not None else None

@@ -253,6 +253,21 @@ def write_led(module: Module, name: str) -> None:
     _say(f, differ)
 
 
+def write_holding(module: Module, name: str) -> None:
+    """holding(dicts, keys, values): whether each dict has the very value at its key; self[0] stands for none."""
+    f = _begin(module, name)
+    dicts, keys, values = _given(f, 3)
+    differ = f.fresh("differ")
+    with f.loop(called(f, "PyList_Size", "i64", f"ptr {dicts}")) as i:
+        items, key, value = (
+            called(f, "PyList_GetItem", "ptr", f"ptr {row}", f"i64 {i}") for row in (dicts, keys, values)
+        )
+        found = called(f, "PyDict_GetItem", "ptr", f"ptr {items}", f"ptr {key}")
+        now = f.op(f"select i1 {_null(f, found)}, ptr {_own(f, 0)}, ptr {found}")
+        f.leave(_unlike(f, now, value), differ)
+    _say(f, differ)
+
+
 def _say(f: Function, differ: str) -> None:
     """True; False to who leaves for the label."""
     f.emit(f"ret ptr {called(f, 'PyBool_FromLong', 'ptr', 'i64 1')}")

@@ -33,6 +33,8 @@ from rushlight._engine.trace.guards import Guards
 _PACKAGE = __file__.rpartition("_engine")[0]
 # "<string>" is where named tuples are made.
 _LIBRARIES = (os.path.dirname(np.__file__), os.path.dirname(dis.__file__), "<string>")
+# What kernels are compiled with, which is not loaded before there are some.
+_COMPILER = f"{os.sep}llvmlite{os.sep}"
 # Of the standard library: functions that store only into what they have just made.
 _QUIET = ("/contextlib.py", "/functools.py", "/typing.py", "/abc.py", "/enum.py", "/_collections_abc.py")
 _BUILTINS = frozenset(
@@ -265,11 +267,15 @@ def _ours(filename: str) -> bool:
     return filename.startswith((_PACKAGE, "<rushlight", "<frozen")) or filename.endswith(_QUIET)
 
 
+def _of_library(file: str) -> bool:
+    return file.startswith(_LIBRARIES) or _COMPILER in file
+
+
 def _for_us(frame: Any) -> bool:
     """Whether a library's function runs on behalf of this package."""
-    if not frame.f_code.co_filename.startswith(_LIBRARIES):
+    if not _of_library(frame.f_code.co_filename):
         return False
-    while frame is not None and frame.f_code.co_filename.startswith(_LIBRARIES):
+    while frame is not None and _of_library(frame.f_code.co_filename):
         frame = frame.f_back
     return frame is not None and _ours(frame.f_code.co_filename)
 
