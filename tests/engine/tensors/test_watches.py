@@ -6,10 +6,12 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import rushlight as torch
-from rushlight._engine.tensors.watches import Watch
+from rushlight._engine.tensors.storages.storage import Storage
+from rushlight._engine.tensors.watches import Numbers, Watch, bump
 
 
 class _Above:
@@ -118,3 +120,27 @@ def test_an_ordered_dict_can_be_watched_while_there_is_one_order() -> None:
     watch.dict(items)
     watch.keep(watch.look())
     assert not watch.usable and not watch.same() and usable == _watched()[0].usable
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_numbers_are_looked_at_and_set_together(dtype: Any) -> None:
+    arrays = [np.full((), 3, dtype) for _ in range(5)]
+    numbers = Numbers(arrays)
+    if not numbers.usable:
+        pytest.skip("there is no machine code")
+    assert numbers.equal()
+    arrays[3][()] = 4
+    assert not numbers.equal()
+    numbers.put(7.5)
+    assert numbers.equal() and {float(a) for a in arrays} == {7.5}
+
+
+def test_numbers_of_several_dtypes_are_not() -> None:
+    assert not Numbers([np.zeros((), np.float32), np.zeros((), np.float64)]).usable
+    assert not Numbers([np.zeros((), np.float16)] * 2).usable
+
+
+def test_writes_are_counted() -> None:
+    storages = [Storage(), Storage(1 << 70), Storage(4)]
+    bump([*storages, storages[2]])
+    assert [s.version for s in storages] == [1, (1 << 70) + 1, 6]

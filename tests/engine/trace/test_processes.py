@@ -67,3 +67,30 @@ def test_steps_that_are_compiled_at_once_share_a_cache_and_bits(tmp_path):
     digest, made = answer(start(tmp_path, 3))
     assert digest == found[0][0] and int(made) > 5
     assert answer(start(tmp_path, 3)) == [digest, "0"]
+
+
+EMPTY = """
+import rushlight as torch
+from rushlight import nn
+model = nn.Sequential(nn.Linear(20, 8), nn.ReLU(), nn.Linear(8, 2))
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+
+@torch.compile
+def step(x, y):
+    optimizer.zero_grad()
+    loss = nn.functional.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+    return loss
+for _ in range(6):
+    step(torch.randn(16, 20), torch.randint(2, (16,)))
+plan = next(iter(step._runner.plans.values()))
+assert plan.replays == 3, plan.refusal
+"""
+
+
+def test_what_the_compiler_does_is_no_effect_of_the_call_in_which_it_loads(tmp_path):
+    if not target.available():
+        pytest.skip("no compiler")
+    environment = {**os.environ, "RUSHLIGHT_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", EMPTY], env=environment, check=True, timeout=300)

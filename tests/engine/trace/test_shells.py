@@ -11,6 +11,7 @@ import rushlight as torch
 from rushlight._engine.autograd.node import Node
 from rushlight._engine.dispatch.nodes.saved_arguments import Saved, Versioned
 from rushlight._engine.tensors import slots, tensor
+from rushlight._engine.tensors.lazy_views import Pending
 from rushlight._engine.tensors.storages.storage import Storage
 from rushlight._engine.trace import shells
 
@@ -78,15 +79,20 @@ def test_arrays_are_looked_at_without_asking(makers):
 
 
 def test_those_that_live_get_their_values(makers):
-    alive, kind, hidden = [], torch.ones(2)._kind, object()
+    alive, kind, hidden = [], torch.ones(2)._kind, Pending(np.ones(2), None, 1 << 40)
     held = [makers.shell(alive, kind, hidden) for _ in range(3)]
+    other = makers.shell(alive, kind, np.ones(2))  # which is not pending
     makers.shell(alive, kind, hidden)  # which nobody holds
     full = torch.ones(2)
     alive += [weakref.ref(full), alive[0]]
-    before = counts(*held)
-    found = []
-    makers.living(alive, found)
-    assert [*map(id, found)] == [*map(id, [*held, held[0]])] and alive[3]() is None
+    before, of_place = counts(*held), sys.getrefcount(hidden.place)
+    found, places = [], []
+    makers.living(alive, found, places)
+    assert [*map(id, found)] == [*map(id, [*held, held[0]])] and alive[4]() is None
+    assert places == [hidden.place] * 4
+    places.clear()
+    assert sys.getrefcount(hidden.place) == of_place
+    del other
     array, others = np.zeros(2), [np.ones(2) for _ in held]
     references = counts(hidden, array)
     makers.fill(found, [*others, array])  # the first of what comes twice
