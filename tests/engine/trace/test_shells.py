@@ -85,13 +85,14 @@ def test_those_that_live_get_their_values(makers):
     makers.shell(alive, kind, hidden)  # which nobody holds
     full = torch.ones(2)
     alive += [weakref.ref(full), alive[0]]
-    before, of_place = counts(*held), sys.getrefcount(hidden.place)
+    place = hidden.place
+    before, of_place = counts(*held), sys.getrefcount(place)
     found, places = [], []
     makers.living(alive, found, places)
     assert [*map(id, found)] == [*map(id, [*held, held[0]])] and alive[4]() is None
     assert places == [hidden.place] * 4
     places.clear()
-    assert sys.getrefcount(hidden.place) == of_place
+    assert sys.getrefcount(place) == of_place
     del other
     array, others = np.zeros(2), [np.ones(2) for _ in held]
     references = counts(hidden, array)
