@@ -94,8 +94,8 @@ class StepBucket:
         self.tensors = [*params, *[s[n] for s in states for n in names], *[s["step"] for s in counted]]
         if any(t._kind.lazy for t in self.tensors):
             raise NotImplementedError(
-                "optimizers step memory that holds values; a parameter is conjugated"
-                " or negated when it is read: resolve_conj() or resolve_neg() it first"
+                "optimizers step memory that holds values; a parameter is conjugated or negated when it is "
+                "read: resolve_conj() or resolve_neg() it first"
             )
         self.held = [*map(_memory, self.tensors)]
         self.fixed = [
@@ -107,8 +107,8 @@ class StepBucket:
         # What all have the same of: the arrays of each count and number.
         carried = [[s[n]._array for s in states] for n in numbered] if len(states) > 1 else []
         self.numbers = [arrays for arrays in carried if all([isinstance(a, np.ndarray) for a in arrays])]
-        # By which machine code looks at the numbers, and sets the counts, once it is there.
-        self.quick: tuple[list[Numbers], Numbers | None] | None = None
+        # The same for machine code, once it is there.
+        self.quick: list[Numbers] | None = None
         # What a matched call knows it as (_engine/trace/updates.py), and how often it has stepped in one.
         self.put_off: Any = None
         self.often = 0
@@ -119,27 +119,18 @@ class StepBucket:
 
     def quicken(self) -> None:
         """Let machine code do what it can, as it is there."""
-        several = len(self.counters) > 1 and all([isinstance(a, np.ndarray) for a in self.counters])
-        count = Numbers(self.counters) if several else None
-        numbers = [Numbers(arrays) for arrays in self.numbers]
-        if all([n.usable for n in (*numbers, *([count] if count else []))]):
-            self.quick = numbers, count
+        found = [Numbers(arrays) for arrays in self.numbers]
+        self.quick = found if all([n.usable for n in found]) else None
 
     def noted(self) -> None:
         """The step is done, but for what the kernel does."""
-        if self.quick is not None:
-            count = self.quick[1]
-            if count is not None:
-                count.put(self.step)
-            else:
-                self._count()
-            bump(self.storages)
-            return
         self._count()
-        for s in self.storages:
-            s.version += 1
+        bump(self.storages, self.quick is not None)
 
     def _count(self) -> None:
+        if self.quick and self.counters and self.numbers[0][0] is self.counters[0]:
+            self.quick[0].put(self.step)
+            return
         for counter in self.counters:
             counter[()] = self.step
 
@@ -151,7 +142,7 @@ class StepBucket:
     def together(self) -> bool:
         """Whether all parameters still have one count, and one value of each number."""
         if self.quick is not None:
-            return all([n.equal() for n in self.quick[0]])
+            return all([n.equal() for n in self.quick])
         return all([len({*map(_item, arrays)}) == 1 for arrays in self.numbers])
 
     def carry(self, name: str, value: Any) -> None:
@@ -654,10 +645,9 @@ class _Group:
         kernel = updates.kernel(optimizer._formula, plan.names, self.options, plan.fused)
         self.names = kernel.scalars
         self.scalars: Any = np.zeros(len(self.names) + 1)
-        self.count = np.zeros((), np.float32)
         self.pack = Struct(f"{len(self.names)}d").pack_into
         # Here, since few programs are compiled.
-        from rushlight._engine.kernels.runtime.stages import Run, copy
+        from rushlight._engine.kernels.runtime.stages import Run
 
         self.state, self.watch = optimizer.state, watched(optimizer, group, [plan])
         self.params = group["params"]  # the list that is watched
@@ -668,8 +658,7 @@ class _Group:
         # Whether which formula it is does not depend on more than is watched.
         self.steady = type(optimizer)._options is Elementwise._options
         update = kernel.staged([*chain.from_iterable(self.plan.arrays())], self.scalars)
-        stages = [update, *[copy(c, self.count) for c in self.plan.counters if update]]
-        self.native = None if None in stages else Run([([*chain.from_iterable(stages)], _refused)])
+        self.native = None if update is None else Run([(update, _refused)])
 
     def holds(self) -> bool:
         """Whether the next step is about the same objects, by the same formula."""
@@ -701,9 +690,8 @@ class _Group:
         plan.step = (int(plan.counters[0]) if plan.counters else plan.step) + 1
         lr = number(self.group["lr"])
         self.pack(self.scalars, 0, *self.optimizer._numbers(self.group, lr, plan, self.names))
-        self.count[()] = plan.step
         self.native()  # type: ignore[misc]
-        bump(plan.storages)
+        plan.noted()
         self.optimizer._carry_on(self.group, plan)
 
 

@@ -149,9 +149,9 @@ class Numbers:
         self._put(self._table)  # type: ignore[misc]
 
 
-def bump(storages: list[Storage]) -> None:
-    """Count a write to each of them."""
-    add = _adder()
+def bump(storages: list[Storage], quick: bool) -> None:
+    """Count a write to each of them; quick: by machine code, if that can be."""
+    add = _adder() if quick else None
     if add is not None:
         add(storages)
         return

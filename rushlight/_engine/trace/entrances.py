@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
+from operator import call, is_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -159,7 +160,7 @@ def apart(c: str, entrances: Sequence[str]) -> str:
 
 
 class Looks(NamedTuple):
-    """What matchers ask most often.
+    """What matchers and programs ask most often.
 
     come(entrance, tensor, class, tracked, newest): the tensor's array, if it is what came in there last, is of
     that class, and has a node or (tracked: None) has none; None otherwise. met(entrances, inputs, arrays,
@@ -168,7 +169,8 @@ class Looks(NamedTuple):
     leaf(node, ref, class): the leaf of an AccumulateGrad without hooks, if it is what the weak reference leads
     to, is of that class, tracked, and has no gradient; else None. falling(node, ...): whether each was made
     before the one in front of it. lasts(kept): whether a Versioned's tensor has that version. now(tensor): it
-    with its version.
+    with its version. led(refs, places, things): whether each weak reference leads to what a dict has at its
+    place. copies(arrays): a list of copies, in C order.
     """
 
     come: Callable[..., Array | None]
@@ -178,6 +180,8 @@ class Looks(NamedTuple):
     falling: Callable[..., bool]
     lasts: Callable[[Any], bool]
     now: Callable[[Tensor], Versioned]
+    led: Callable[..., bool]
+    copies: Callable[[Sequence[Array]], list[Array]]
 
 
 def _come(e: Entrance, t: Any, cls: type, tracked: Any, newest: int) -> Array | None:
@@ -224,6 +228,14 @@ def _lasts(of: Any) -> bool:
     return of.version == (0 if s is None else s.version)  # type: ignore[no-any-return]
 
 
+def _led(refs: Sequence[Callable[[], Any]], places: Sequence[int], things: dict[int, Any]) -> bool:
+    return all(map(is_, map(call, refs), map(things.__getitem__, places)))
+
+
+def _copies(arrays: Sequence[Array]) -> list[Array]:
+    return [a.copy() for a in arrays]
+
+
 @cache
 def looks() -> Looks:
     """These, by machine code where there is any."""
@@ -241,7 +253,7 @@ def looks() -> Looks:
     usable = slots.usable(things)
     t._grad = None
     if not usable:
-        return Looks(_come, _met, _edges, _leaf, _falling, _lasts, kept)
+        return Looks(_come, _met, _edges, _leaf, _falling, _lasts, kept, _led, _copies)
     of = {cls: slots.offsets(cls, *names) for _, cls, names in things}
     leaf = of[Node] | of[AccumulateGrad]
     at, version = of[Tensor]["_storage"], of[Storage]["version"]
@@ -253,6 +265,8 @@ def looks() -> Looks:
         slots.made("falling", (), of[Node]["seq"]),
         slots.made("lasts", (None, Versioned), at, version, of[Versioned]),
         slots.made("now", (Versioned, kept, None, 0, False), at, of[Storage], of[Versioned]),
+        slots.made("led", ()),
+        slots.made("copies", ()),
     )
 
 

@@ -14,9 +14,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Container, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from functools import cache
 from hashlib import sha256
-from operator import call, is_
 from typing import Any
 
 import numpy as np
@@ -28,11 +26,11 @@ from rushlight._engine.kernels.runtime.stages import Run
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.numerics.rng import default_engine
 from rushlight._engine.ops.creation.filled import Fill
-from rushlight._engine.tensors import slots
 from rushlight._engine.tensors.storages import memory_pages
 from rushlight._engine.tensors.storages.storage import owner
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace import stage_planning
+from rushlight._engine.trace.entrances import looks
 from rushlight._engine.trace.passes.fusion import Fusing
 from rushlight._engine.trace.passes.memory import ARENA, ArenaLayout, Relocation, uncollected
 from rushlight._engine.trace.passes.simplify import fold, once, shared
@@ -459,7 +457,7 @@ class Compiled:
     def moved(self, arrays: dict[int, Array]) -> set[int]:
         """Places whose memory was bound, and lies elsewhere now."""
         found, last = set[int](), self._last
-        if led()(last, self._places, arrays):  # as is usual
+        if looks().led(last, self._places, arrays):  # as is usual
             return found
         for k, (p, at) in enumerate(self._bound):
             a = arrays[p]
@@ -513,7 +511,7 @@ class Compiled:
     def handed(self, arrays: dict[int, Array]) -> list[Array]:
         """What the last run left at the wanted places."""
         if self._plain is not None:
-            return copies()(self._plain)
+            return looks().copies(self._plain)
         given = [o.give() for o in self.outputs]
         return [
             seen(spec, arrays[spec.memory]) if at is None else given[at[0]][at[1]]
@@ -660,26 +658,6 @@ class Program:
 
 def _nobody() -> None:
     """What stands for a dead reference."""
-
-
-def _led(refs: Sequence[Callable[[], Any]], places: Sequence[int], things: dict[int, Any]) -> bool:
-    return all(map(is_, map(call, refs), map(things.__getitem__, places)))
-
-
-def _copies(arrays: Sequence[Array]) -> list[Array]:
-    return [a.copy() for a in arrays]
-
-
-@cache
-def copies() -> Callable[[Sequence[Array]], list[Array]]:
-    """copies(arrays): a list of copies, in C order."""
-    return slots.made("copies", ()) if slots.usable([]) else _copies
-
-
-@cache
-def led() -> Callable[..., bool]:
-    """led(refs, places, things): whether each weak reference leads to what a dict has at its place."""
-    return slots.made("led", ()) if slots.usable([]) else _led
 
 
 def _compute_constants(entries: Sequence[Entry], known: Container[int]) -> None:

@@ -142,5 +142,6 @@ def test_numbers_of_several_dtypes_are_not() -> None:
 
 def test_writes_are_counted() -> None:
     storages = [Storage(), Storage(1 << 70), Storage(4)]
-    bump([*storages, storages[2]])
-    assert [s.version for s in storages] == [1, (1 << 70) + 1, 6]
+    for quick in (False, True):
+        bump([*storages, storages[2]], quick)
+    assert [s.version for s in storages] == [2, (1 << 70) + 2, 8]

@@ -12,7 +12,7 @@ from rushlight._engine.autograd.node import AccumulateGrad, Node
 from rushlight._engine.dispatch.nodes.saved_arguments import Versioned, kept
 from rushlight._engine.tensors import slots
 from rushlight._engine.tensors.storages.storage import storage
-from rushlight._engine.trace import entrances, segment
+from rushlight._engine.trace import entrances
 from rushlight._engine.trace.entrances import Entrance
 
 
@@ -131,16 +131,12 @@ def test_versions(looks):
         looks.now(inferred)
 
 
-@pytest.mark.parametrize("how", ["machine code", "Python"])
-def test_where_inputs_lie_and_copies(how, monkeypatch):
-    if how == "Python":
-        monkeypatch.setattr(slots, "usable", lambda things: False)
-    led, copies = segment.led.__wrapped__(), segment.copies.__wrapped__()
+def test_where_inputs_lie_and_copies(looks):
     a, b = np.ones(3), np.arange(6.0).reshape(2, 3).T
     refs = [weakref.ref(a), weakref.ref(b)]
-    assert led(refs, [1, 2], {1: a, 2: b, 3: None}) and not led(refs, [1, 2], {1: a, 2: a})
-    assert not led([segment._nobody], [1], {1: a})
-    found = copies([a, b])
+    assert looks.led(refs, [1, 2], {1: a, 2: b, 3: None}) and not looks.led(refs, [1, 2], {1: a, 2: a})
+    assert not looks.led([entrances._nobody], [1], {1: a})
+    found = looks.copies([a, b])
     assert [type(found), *[x.flags.c_contiguous for x in found]] == [list, True, True]
     assert all((x == y).all() and x is not y and x.base is None for x, y in zip(found, (a, b), strict=True))
     like = [a.copy(), b.copy()]
