@@ -458,8 +458,8 @@ _one = cache(partial(np.ones, ()))
 def _implicit(t: Tensor) -> Tensor:
     """The gradient of a scalar that is not given."""
     known = getattr(TAPE[-1], "known_one", None) if TAPE and LISTENING not in WRAPPED else None
-    if known is not None and (found := known(t)) is not None:
-        return cast("Tensor", found)
+    if known and (found := known(t)) is not None:
+        return found  # type: ignore[no-any-return]
     layout = t._geometry
     if layout.size != 1:
         raise RuntimeError(
@@ -474,9 +474,8 @@ def _implicit(t: Tensor) -> Tensor:
         return lookup_function("ones_like")(t, memory_format=preserve_format)
     if t._kind.backend is not None:
         return lookup_function("ones_like")(t)
-    lend = getattr(TAPE[-1], "one", None) if TAPE and not layout.ndim else None
-    if lend is not None:
-        return cast("Tensor", lend(t, layout.dtype))
+    if TAPE and not layout.ndim and hasattr(TAPE[-1], "one"):
+        return cast("Tensor", TAPE[-1].one(t, layout.dtype))
     one = _one(layout.dtype).copy() if not layout.ndim else np.ones(layout.shape, layout.dtype)
     return wrap(constant(one), t._kind)
 

@@ -162,15 +162,15 @@ def apart(c: str, entrances: Sequence[str]) -> str:
 class Looks(NamedTuple):
     """What matchers and programs ask most often.
 
-    come(entrance, tensor, class, tracked, newest): the tensor's array, if it is what came in there last, is of
-    that class, and has a node or (tracked: None) has none; None otherwise. met(entrances, inputs, arrays,
-    places, roots): note what came in, as Region.met() says. edges(node, other, class, class of what it saved):
-    where a node leads to that is the other one, has no hooks and these classes; else None.
-    leaf(node, ref, class): the leaf of an AccumulateGrad without hooks, if it is what the weak reference leads
-    to, is of that class, tracked, and has no gradient; else None. falling(node, ...): whether each was made
-    before the one in front of it. lasts(kept): whether a Versioned's tensor has that version. now(tensor): it
-    with its version. led(refs, places, things): whether each weak reference leads to what a dict has at its
-    place. copies(arrays): a list of copies, in C order.
+    come(entrance, tensor, class, tracked, newest): the tensor's array, if it is what came in there last, is
+    of that class, and has a node or (tracked: None) has none; None otherwise. met(entrances, inputs, arrays,
+    places, roots): note what came in, as Region.met() says. edges(node, other, class, class of what it
+    saved): where a node leads to that is the other one, has no hooks and these classes; else None.
+    leaf(node, ref, class): the leaf of an AccumulateGrad without hooks, if it is what the weak reference
+    leads to, is of that class, tracked, and has no gradient; else None. falling(node, ...): whether each was
+    made before the one in front of it. lasts(kept): whether a Versioned's tensor has that version.
+    now(tensor): it with its version. led(refs, places, things): whether each weak reference leads to what a
+    dict has at its place. copies(arrays): a list of copies, in C order.
     """
 
     come: Callable[..., Array | None]

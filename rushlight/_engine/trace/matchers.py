@@ -93,7 +93,9 @@ def build(
 
 @cache
 def _maker(text: str) -> Callable[..., Matcher]:
-    return compile_function(text, "make", {**_SCOPE, **makers()._asdict(), **looks()._asdict()}, "matched call")
+    return compile_function(
+        text, "make", {**_SCOPE, **makers()._asdict(), **looks()._asdict()}, "matched call"
+    )
 
 
 class Writer:

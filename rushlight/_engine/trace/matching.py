@@ -113,7 +113,8 @@ class Region(Learning, Writes, Updates, Shells):
         self.events = 0
         # What was done beside ops, while a call is watched that is to be learnt: (node, what, ...).
         self.trail: list[Any] | None = None
-        # Gradients that backward() begins with, by kind and by what is known of the loss; whether it has been called.
+        # Gradients that backward() begins with, by kind and by what is known of the loss; whether it has
+        # been called.
         self.ones: dict[Any, Tensor] = {}
         self.walked = False
         # How many entrances of the trace there are to memory, by that (entrances.py).

@@ -40,8 +40,8 @@ class Makers(NamedTuple):
     record(tensor, class, next, saved): a node of that class, which is the tensor's. keep(tensor, version): a
     Versioned. save(values, shapes, kinds, results): a Saved. peek(tensor): its array, None if it has none.
     second(region, alive, place, kind, hidden, tensor): (a result to be kept by its own node, its version).
-    living(alive, found, places): puts the tensors that still live and have no arrays into the list `found`, and
-    their places into `places`.
+    living(alive, found, places): puts the tensors that still live and have no arrays into the list `found`,
+    and their places into `places`.
     fill(tensors, arrays): gives them arrays; those that have one keep it.
     """
 

@@ -135,9 +135,7 @@ class Releasing(Writer):
             return False
         classes = f"{self.constant(node.__class__)}, {self.constant(saved.__class__)}"
         edges = self._fresh("v")
-        self.conditions.append(
-            f"({edges} := edges({name}, region.made.get({place}), {classes})) is not None"
-        )
+        self.conditions.append(f"({edges} := edges({name}, region.made.get({place}), {classes})) is not None")
         for i, e in enumerate(node.next):
             if e is not None:
                 self._edge(e[0], f"{edges}[{i}][0]")
@@ -186,9 +184,7 @@ class Releasing(Writer):
         if place in self.region.arrays and place not in self.entered:
             of = self.called[node] = self._fresh("v")
             cls = self.constant(leaf.__class__)
-            self.conditions.append(
-                f"({of} := leaf({name}, region.inputs[{place}][0], {cls})) is not None"
-            )
+            self.conditions.append(f"({of} := leaf({name}, region.inputs[{place}][0], {cls})) is not None")
             self.given.setdefault(id(leaf), of)
             self.names.setdefault(place, of)
             return

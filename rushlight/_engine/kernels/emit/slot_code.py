@@ -254,7 +254,10 @@ def write_led(module: Module, name: str) -> None:
 
 
 def write_holding(module: Module, name: str) -> None:
-    """holding(dicts, keys, values): whether each dict has the very value at its key; self[0] stands for none."""
+    """holding(dicts, keys, values): whether each dict has the very value at its key.
+
+    self: what stands for none.
+    """
     f = _begin(module, name)
     dicts, keys, values = _given(f, 3)
     differ = f.fresh("differ")
@@ -344,7 +347,8 @@ def write_come(
     differ, there = f.fresh("differ"), f.fresh("there")
     f.leave(_unlike(f, f.load("ptr", thing, _CLASS), cls), differ)
     without, wanted = (
-        f.op(f"icmp eq ptr {value}, {none}") for value in (f.load("ptr", thing, tensor["_grad_node"]), tracked)
+        f.op(f"icmp eq ptr {value}, {none}")
+        for value in (f.load("ptr", thing, tensor["_grad_node"]), tracked)
     )
     f.leave(f.op(f"icmp ne i1 {without}, {wanted}"), differ)
     f.leave(_unlike(f, _led(f, f.load("ptr", entrance, own["tensor"])), thing), differ)
@@ -392,9 +396,7 @@ def _version(f: Function, of: str, offset: int, none: str) -> str:
     return version.get()
 
 
-def write_lasts(
-    module: Module, name: str, storage: int, version: int, own: Mapping[str, int]
-) -> None:
+def write_lasts(module: Module, name: str, storage: int, version: int, own: Mapping[str, int]) -> None:
     """lasts(kept): whether that is of the class at self[1], and its tensor has the version that it had.
 
     self: also None.
@@ -444,9 +446,7 @@ def write_edges(module: Module, name: str, own: Mapping[str, int]) -> None:
     _give(f, following, none, differ)
 
 
-def write_leaf(
-    module: Module, name: str, own: Mapping[str, int], tensor: Mapping[str, int]
-) -> None:
+def write_leaf(module: Module, name: str, own: Mapping[str, int], tensor: Mapping[str, int]) -> None:
     """leaf(node, ref, class): the leaf of a node of the class at self[1] without hooks, if it is what the
     weak reference leads to, of that class, tracked, and has no gradient; else None. self: also None.
     """

@@ -229,7 +229,9 @@ class Contents:
         for now, items in self._sets:
             if (now or items) and {(type(v), v) for v in now} != items:
                 return "a set that the function may read holds something else"
-        if self._caches and any([known.get(key) is not v for known, items in self._caches for key, v in items]):
+        if self._caches and any(
+            [known.get(key) is not v for known, items in self._caches for key, v in items]
+        ):
             return "a cache that the function may read holds something else"
         return ""
 
