@@ -184,7 +184,7 @@ class Looks(NamedTuple):
     copies: Callable[[Sequence[Array]], list[Array]]
 
 
-def _come(e: Entrance, t: Any, cls: type, tracked: Any, newest: int) -> Array | None:
+def _come(e: Entrance, t: Any, cls: Any, tracked: Any, newest: int) -> Array | None:
     if t.__class__ is not cls or (t._grad_node is None) is not (tracked is None):
         return None
     s = t._storage
@@ -204,12 +204,12 @@ def _met(entrances: Sequence[Entrance], inputs: Any, arrays: Any, places: Any, r
         roots.setdefault(e.root, []).append(e.place)
 
 
-def _edges(node: Any, other: Any, cls: type, of_saved: type) -> Any:
+def _edges(node: Any, other: Any, cls: Any, of_saved: Any) -> Any:
     alike = node is other and node.__class__ is cls and node.hooks is None
     return node.next if alike and node.saved.__class__ is of_saved else None
 
 
-def _leaf(node: Any, ref: Callable[[], Any], cls: type) -> Any:
+def _leaf(node: Any, ref: Callable[[], Any], cls: Any) -> Any:
     if node.__class__ is not AccumulateGrad or node.hooks is not None:
         return None
     t = node._leaf()
@@ -225,7 +225,7 @@ def _lasts(of: Any) -> bool:
     if of.__class__ is not Versioned:
         return False
     s = of.tensor._storage
-    return of.version == (0 if s is None else s.version)  # type: ignore[no-any-return]
+    return bool(of.version == (0 if s is None else s.version))
 
 
 def _led(refs: Sequence[Callable[[], Any]], places: Sequence[int], things: dict[int, Any]) -> bool:

@@ -538,7 +538,7 @@ class _Columns:
 
 @cache
 def _holding() -> Callable[..., bool] | None:
-    """holding(dicts, keys, values): whether each dict has the very value at its key; _Gone stands for none."""
+    """holding(dicts, keys, values): whether each dict has the very value at its key; _Gone: none."""
     return slots.made("holding", (_Gone,)) if slots.usable([]) else None
 
 
