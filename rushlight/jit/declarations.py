@@ -1,10 +1,11 @@
-"""Declarations of overloads, which come before the function that they are of: what they may look like."""
+"""Declarations: of overloads, which come before the function that they are of, and of constants."""
 
 from __future__ import annotations
 
 import ast
 from typing import Any
 
+import rushlight as torch
 from rushlight.jit.frontend import Source, parsed
 
 _EXAMPLE = """
@@ -53,4 +54,20 @@ def check_implemented(function: Any, source: Source, what: str) -> None:
         f'Implementation for the {what} "__torch__.{function.__name__}" is missing. Please make sure a '
         "definition is provided and defined after all overload declarations.\n"
         f'File "{source.file}", line {source.first}:\n{text}\n\n{_EXAMPLE}'
+    )
+
+
+_CONSTANTS = (bool, float, int, str, type(None), torch.device, torch.layout, torch.dtype, torch.qscheme)
+
+
+def valid_constant(name: str, value: Any, owner: str) -> Any:
+    """A constant of a module, lists as tuples; TypeError for what cannot be one."""
+    if isinstance(value, _CONSTANTS):
+        return value
+    if isinstance(value, (tuple, list)):
+        return tuple(valid_constant(name, part, owner) for part in value)
+    raise TypeError(
+        f"\n'{torch.typename(type(value))}' object in attribute '{owner}.{name}' is not a valid constant.\n"
+        "Valid constants are:\n1. a nn.ModuleList\n2. a value of type "
+        f"{{{', '.join(map(torch.typename, _CONSTANTS))}}}\n3. a list or tuple of (2)\n"
     )

@@ -21,7 +21,16 @@ from rushlight.jit.annotations import Attribute
 from rushlight.jit.compiler.calls import declaration
 from rushlight.jit.compiler.ignoring import LEFT
 from rushlight.jit.compiler.interfaces import incompatible, is_interface
-from rushlight.jit.compiler.names import Names, accessor, build, class_type, compile_method, unique
+from rushlight.jit.compiler.names import (
+    Names,
+    accessor,
+    build,
+    class_type,
+    compile_method,
+    method_of,
+    unique,
+)
+from rushlight.jit.declarations import valid_constant
 from rushlight.jit.frontend import Source
 from rushlight.jit.handles import ConstMap, Listings, ModuleHandle, code_with_constants, method, run_graph
 from rushlight.jit.hooks import CALL, compile_call
@@ -566,13 +575,29 @@ def describe(module: Module) -> ClassType:
         tuple(getattr(module, "_flat_weights_names", ())),
         owner.pre_hooks,
         owner.hooks,
+        forward := _forward_of(module),
     )
     if key not in _known:
         _known[key] = owner
         owner.qualname = unique(qualified(cls))
         _flat_weights(module, owner)
-        owner.compile = lambda name: compile_call(owner) if name == CALL else compile_method(owner, name)
+        owner.compile = lambda name: _compile(owner, name, forward)
     return _known[key]
+
+
+def _compile(owner: ClassType, name: str, forward: Any) -> Function | None:
+    """A method of a module's type; forward: a function that stands in its place."""
+    if name == CALL:
+        return compile_call(owner)
+    return compile_method(owner, name) if name != "forward" or forward is None else method_of(forward, owner)
+
+
+def _forward_of(module: Module) -> Any:
+    """The function that stands in the place of forward in this one module; None where there is none."""
+    method = vars(module).get("forward")
+    if isinstance(method, types.MethodType) and method.__self__ is module:
+        return method.__func__
+    return None
 
 
 def _ignore(owner: ClassType, names: Iterable[str]) -> None:
@@ -619,7 +644,7 @@ def attributes(module: Module, owner: ClassType, notes: dict[str, Type]) -> None
             _field(owner, name, from_python(value.type), "attribute")
             continue
         if name in constants and name not in module._modules:
-            owner.constants[name] = _valid_constant(name, value, cls.__name__)
+            owner.constants[name] = valid_constant(name, value, cls.__name__)
             continue
         try:
             t = notes.get(name) or of_value(value, _class_of)
@@ -630,22 +655,6 @@ def attributes(module: Module, owner: ClassType, notes: dict[str, Type]) -> None
                 owner.extras[name] = value
             else:
                 owner.failed[name] = type(value).__name__, _why_no_type(value, error)
-
-
-_CONSTANTS = (bool, float, int, str, type(None), torch.device, torch.layout, torch.dtype, torch.qscheme)
-
-
-def _valid_constant(name: str, value: Any, owner: str) -> Any:
-    """A constant of a module, lists as tuples; TypeError for what cannot be one."""
-    if isinstance(value, _CONSTANTS):
-        return value
-    if isinstance(value, (tuple, list)):
-        return tuple(_valid_constant(name, part, owner) for part in value)
-    raise TypeError(
-        f"\n'{torch.typename(type(value))}' object in attribute '{owner}.{name}' is not a valid constant.\n"
-        "Valid constants are:\n1. a nn.ModuleList\n2. a value of type "
-        f"{{{', '.join(map(torch.typename, _CONSTANTS))}}}\n3. a list or tuple of (2)\n"
-    )
 
 
 def _why_no_type(value: Any, error: TypeError) -> str:

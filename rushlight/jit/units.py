@@ -50,6 +50,8 @@ def _no_token(error: SyntaxError, source: Source) -> RuntimeError:
     if error.msg.startswith("cannot assign to"):
         starred = before.rstrip().endswith("*")
         told = "Cannot pack a tuple into a non-variable" if starred else _NO_TARGET
+    elif "illegal expression for augmented assignment" in error.msg:
+        told = "augmented assignment can only have one LHS expression"
     elif "forgot a comma" in error.msg and opened:
         told = f"expected {_BRACKETS[opened[-1]]} but found '{_kind(line[: error.end_offset])}' here"
     else:

@@ -92,7 +92,7 @@ class FileCheck:
             spans = [self._found(one, text, place) for one in group]
             begin, end = min(span[0] for span in spans), max(span[1] for span in spans)
             self._absent(barred, text, place, begin)
-            place, barred = end, []
+            place, barred = end, [_Check("not", one.text) for one in group if one.exactly]
             i += 1
         self._absent(barred, text, place, len(text))
 
@@ -121,8 +121,6 @@ class FileCheck:
             raise self._missed(check, text, begin, end)
         if check.kind in ("same", "next") and "\n" in text[begin:start]:
             raise self._found_before(check, text, begin, start)
-        if check.exactly:
-            self._absent([_Check("not", check.text)], text, start + len(check.text), len(text))
         return first, start + len(check.text)
 
     def _underlined(self, check: _Check, text: str, start: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import types
 from collections import namedtuple
 from typing import Any
 
@@ -275,3 +276,71 @@ def test_traces_of_modules_with_interfaces() -> None:
     traced = torch.jit.trace(Outer(), torch.ones(1))
     assert traced(torch.ones(1)).item() == 4
     assert torch.onnx.producer_version == torch.__version__
+
+
+def test_modules_are_listed_as_python_lists_them() -> None:
+    class Listed(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = torch.nn.Sequential(torch.nn.Sequential(AddOne()))
+            self.second = AddOne()
+
+        @torch.jit.export
+        def names(self) -> str:
+            found = ""
+            for name, _ in self.named_modules():
+                found += name + " "
+            return found
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x
+
+    assert torch.jit.script(Listed()).names() == Listed().names() == " first first.0 first.0.0 second "
+
+
+def test_a_forward_that_was_replaced_in_one_module() -> None:
+    class Base(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.inner(x) * 2
+
+    class Replaced(Base):
+        def __init__(self, replaced: bool) -> None:
+            super().__init__()
+            if replaced:
+                self.forward = types.MethodType(Base.forward, self)
+
+        def inner(self, x: torch.Tensor) -> torch.Tensor:
+            return x + 1
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x - 1
+
+    x = torch.tensor(1)
+    assert [torch.jit.script(Replaced(how))(x).item() for how in (True, False)] == [4, 0]
+
+
+@pytest.mark.parametrize("kind", [torch.nn.RNN, torch.nn.GRU, torch.nn.LSTM])
+@pytest.mark.filterwarnings("ignore::rushlight.jit.TracerWarning")
+def test_traces_of_packed_sequences_take_other_lengths(kind: Any) -> None:
+    class Packs(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.rnn = kind(3, 4, 2)
+
+        def forward(self, x: torch.Tensor, lengths: torch.Tensor) -> Any:
+            packed = torch.nn.utils.rnn.pack_padded_sequence(x, lengths)
+            return torch.nn.utils.rnn.pad_packed_sequence(self.rnn(packed)[0])
+
+    module, file = Packs(), io.BytesIO()
+    traced = torch.jit.trace(module, (torch.randn(5, 3, 3), torch.tensor([3, 2, 1])))
+    torch.jit.save(traced, file)
+    file.seek(0)
+    given = torch.randn(7, 4, 3), torch.tensor([7, 3, 2, 1])
+    for made in (traced, torch.jit.load(file)):
+        for one, other in zip(made(*given), module(*given), strict=True):
+            assert torch.equal(one, other)
+
+
+def test_sizes_in_traces_may_be_tensors() -> None:
+    traced = torch.jit.trace(lambda x: torch.zeros((2, x[0])), torch.tensor([3]))
+    assert traced(torch.tensor([5])).shape == (2, 5)

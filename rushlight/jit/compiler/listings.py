@@ -44,11 +44,13 @@ class Listing:
     ) -> Iterator[tuple[str, Any]]:
         owner = value.type.cls
         for name, found in owner.kinds.items():
-            if f"{found}s" == kind or (found == "module" and kind == "children"):
+            if kind != "modules" and (f"{found}s" == kind or (found == "module" and kind == "children")):
                 yield path + name, compiler.member(value, owner, name, node)
         for name, found in owner.kinds.items():
             if found == "module" and kind != "children":
                 child = compiler.member(value, owner, name, node)
+                if kind == "modules":
+                    yield path + name, child
                 yield from self._inside(child, f"{path}{name}.", kind, compiler, node)
 
 

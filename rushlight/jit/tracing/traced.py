@@ -52,13 +52,24 @@ _LOST = (
 )
 
 
+def recorded_whole(kind: str, function: Callable[..., Any], *args: Any) -> Any:
+    """What a function of ours that is no op of the table gives; in a trace it is one op."""
+    tracer = tracing()
+    if tracer is None:
+        return function(*args)
+    with paused():
+        found = function(*map(_plain, args))
+    return tracer.record(Builtin(kind), args, {}, found)
+
+
 def replaced_write(func: Any, name: str, written: torch.Tensor, value: Value) -> Any:
     """What is recorded for an op that writes to a tensor, where writes are to be replaced: the op that does
     not. Warns where the tensor is a view.
     """
     name = func.kind.partition("::")[2] if isinstance(func, Builtin) else name
-    kind = f"aten::{name.removesuffix('_')}"
-    if not name.endswith("_") or name.startswith("__") or not schemas.named(kind):
+    plain = name.removesuffix("_")
+    kind = f"aten::{plain}"
+    if plain == name or name.startswith("__") or not schemas.named(kind) or not hasattr(torch.Tensor, plain):
         return func
     if _plain(written)._is_view() and (value.node is None or value.node.kind != "prim::Param"):
         warn(_SHARED.format(name), TracerWarning)

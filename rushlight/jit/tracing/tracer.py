@@ -172,6 +172,8 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
             isinstance(x, (torch.Tensor, TracedInt, list, tuple)) for x in found
         ):
             values = [self.value(x) for x in found]
+            if {v.type for v in values} == {INT, TENSOR}:  # sizes, some of them tensors
+                values = [self.compiler.turned(v, INT, _AT) for v in values]
             same = len({v.type for v in values}) == 1
             return (
                 self.compiler.list_value(values, _AT, None)

@@ -11,7 +11,7 @@ from rushlight._engine.core.callers import warn
 from rushlight.nn import init
 from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.utils import changed, register_empty
-from rushlight.nn.utils.rnn import PackedSequence
+from rushlight.nn.utils.rnn import PackedSequence, traced
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
@@ -226,13 +226,16 @@ def _state_size(rnn: Any, input: Any, batch_sizes: Any, size: int) -> tuple[int,
 
 def _zero_state(rnn: Any, input: Any, batch_sizes: Any) -> Any:
     """The state that a sequence begins with where none is given."""
-    zeros = torch.zeros(
-        rnn.get_expected_hidden_size(input, batch_sizes), dtype=input.dtype, device=input.device
-    )
+
+    def zeros(layers: int, batch: Any, size: int) -> Any:
+        if batch_sizes is not None and traced():  # the program's batches may have other sizes
+            batch = batch_sizes[0]
+        return torch.zeros(layers, batch, size, dtype=input.dtype, device=input.device)
+
+    hidden = zeros(*rnn.get_expected_hidden_size(input, batch_sizes))
     if rnn.mode != "LSTM":
-        return zeros
-    cell = rnn.get_expected_cell_size(input, batch_sizes)
-    return zeros, torch.zeros(cell, dtype=input.dtype, device=input.device)
+        return hidden
+    return hidden, zeros(*rnn.get_expected_cell_size(input, batch_sizes))
 
 
 def _given_state(mode: str, hx: Any, batched: bool) -> Any:

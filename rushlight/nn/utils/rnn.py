@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Self
 
 import rushlight as torch
@@ -139,8 +140,24 @@ def pack_padded_sequence(
         lengths, order = torch.sort(lengths, descending=True, stable=True)
         order = order.to(input.device)
         input = input.index_select(0 if batch_first else 1, order)
-    data, batch_sizes = _pack(input, lengths, batch_first)
+    data, batch_sizes = _whole("aten::_pack_padded_sequence", _pack, input, lengths, batch_first)
     return PackedSequence(data, batch_sizes, order, None)
+
+
+def traced() -> bool:
+    """Whether what runs is being recorded by torch.jit.trace."""
+    state = sys.modules.get("rushlight.jit.state")
+    return state is not None and state.tracing() is not None
+
+
+def _whole(kind: str, function: Callable[..., Any], *args: Any) -> Any:
+    """What a function gives, which is one op of the program while a call is traced."""
+    if not traced():
+        return function(*args)
+    # jit needs this module, and most programs need no jit
+    from rushlight.jit.tracing.traced import recorded_whole
+
+    return recorded_whole(kind, function, *args)
 
 
 def _pack(input: Any, lengths: Any, batch_first: bool) -> tuple[Any, Any]:
@@ -188,6 +205,17 @@ def pad_packed_sequence(
             f"but got total_length={total_length} and max sequence length being {longest}"
         )
     steps = longest if total_length is None else total_length
+    padded, lengths = _whole(
+        "aten::_pad_packed_sequence", _pad_packed, data, batch_sizes, batch_first, padding_value, steps
+    )
+    if unsorted is not None:
+        return padded.index_select(0 if batch_first else 1, unsorted), lengths[unsorted.cpu()]
+    return padded, lengths
+
+
+def _pad_packed(
+    data: Any, batch_sizes: Any, batch_first: bool, padding_value: float, steps: int
+) -> tuple[Any, Any]:
     batch = int(batch_sizes[0])
     columns = torch.arange(batch)
     reach = columns.unsqueeze(0) < batch_sizes.unsqueeze(1)  # (T, B)
@@ -195,11 +223,7 @@ def pad_packed_sequence(
     where = torch.nonzero(reach, as_tuple=True)
     padded = data.new_full((steps, batch, *data.shape[1:]), padding_value)
     padded = padded.index_put(tuple(index.to(data.device) for index in where), data)
-    if batch_first:
-        padded = padded.transpose(0, 1)
-    if unsorted is not None:
-        return padded.index_select(0 if batch_first else 1, unsorted), lengths[unsorted.cpu()]
-    return padded, lengths
+    return padded.transpose(0, 1) if batch_first else padded, lengths
 
 
 def pad_sequence(
