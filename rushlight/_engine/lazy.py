@@ -171,6 +171,12 @@ def _torch_names(module: str) -> list[str]:
     return found
 
 
+def _answers(name: str, module: str) -> bool:
+    """Whether PyTorch's name is this module's, and not that of another one which has its classes."""
+    home = import_module("rushlight._engine.names.alternatives").home(name.removeprefix("torch."))
+    return home in (None, module)
+
+
 class _Loader(SourceFileLoader):
     """Loads a module of the public storey; names that it has not are looked for in names/alternatives.py.
 
@@ -182,7 +188,7 @@ class _Loader(SourceFileLoader):
         ours: str = module.__name__
         names = _torch_names(ours) if package() == "torch" else ()
         if names:
-            self._run_as(names[0], module)
+            self._run_as(names[0], module, _answers(names[0], ours))
         else:
             super().exec_module(module)
         for name in names[1:]:
@@ -191,7 +197,7 @@ class _Loader(SourceFileLoader):
         names_of(module).setdefault("__getattr__", _asking(ours))
         load_listeners.tell(module)
 
-    def _run_as(self, name: str, module: Any) -> None:
+    def _run_as(self, name: str, module: Any, own: bool) -> None:
         module.__name__ = name
         # Another thread that imports it by this name waits until it is whole.
         with _ModuleLockManager(name):
@@ -202,6 +208,8 @@ class _Loader(SourceFileLoader):
                 if is_new:
                     sys.modules.pop(name, None)
                 raise
+            if is_new and not own:  # who imports that name gets the other one
+                sys.modules.pop(name, None)
 
     def get_code(self, fullname: str) -> Any:
         """The code of the module, by whichever of its names it is asked for."""

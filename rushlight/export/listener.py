@@ -340,8 +340,8 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places, Regions):
             for d, n in enumerate(self.shapes[node.meta["nr"]] or ()):
                 if isinstance(n, Sym):
                     known.setdefault(d, parsed(n.expression))
-        elif id(t) not in self.exprs and (self.numbers.backed or self.numbers.unbacked):
-            self.numbers.unknown = True
+        elif id(t) not in self.exprs and getattr(node, "op", "") != "placeholder":
+            self.numbers.unknown = self.numbers.unknown or bool(self.numbers.backed or self.numbers.unbacked)
         if not known:
             return torch.Size(found)
         made = [self._sized(known[d], n) if d in known else n for d, n in enumerate(found)]

@@ -6,12 +6,12 @@ import inspect
 import itertools
 import operator
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.layout import contiguous_strides
-from rushlight._engine.core.pytree import Tree, flatten, tree_map
+from rushlight._engine.core.pytree import Tree, flatten
 from rushlight._export.utils import _disable_load_state_dict_hooks
 from rushlight.export import strictness
 from rushlight.export._draft_export import DraftExportReport, FailureReport, FailureType, log
@@ -153,12 +153,12 @@ def _exported(
     given = shapes
     if isinstance(shapes, (ShapesCollection, AdditionalInputs)):
         given = shapes.dynamic_shapes(mod, args, kwargs)
-    args, kwargs = tree_map(lambda a: a.val if isinstance(a, _IntWrapper) else a, (args, kwargs))
+    args, kwargs = _mapped(lambda a: a.val if isinstance(a, _IntWrapper) else a, (args, kwargs))
     stand_ins = StandIns()
     before = dict(mod.named_parameters(remove_duplicate=False))
     before |= mod.named_buffers(remove_duplicate=False)
     with stand_ins.within(mod):
-        own_args, own_kwargs = tree_map(stand_ins.of, (args, kwargs))
+        own_args, own_kwargs = _mapped(stand_ins.of, (args, kwargs))
         call = _Call(mod, own_args, own_kwargs, given, failures=failures)
         call.mode, call.preserved, call.deferred = stand_ins.mode, tuple(preserved), deferred
         found = call.exported()
@@ -169,6 +169,13 @@ def _exported(
     if isinstance(shapes, AdditionalInputs):
         shapes.verify(found)
     return found
+
+
+def _mapped(change: Callable[[Any], Any], given: Any) -> Any:
+    """Arguments with changed leaves; the same where none changes, since a tree makes a tuple of a Size."""
+    leaves, spec = flatten(given)
+    found = [change(v) for v in leaves]
+    return given if all(map(operator.is_, leaves, found)) else spec.unflatten(found)
 
 
 class _Call:

@@ -114,3 +114,23 @@ def test_threads_leave_module_calls_as_they_were() -> None:
     for t in threads:
         t.join()
     assert nn.Module.__call__ is call
+
+
+def test_a_size_among_the_inputs_stays_one() -> None:
+    class Sized(torch.nn.Module):
+        def forward(self, x: torch.Tensor, size: tuple[int, ...]) -> torch.Tensor:
+            return x.expand(size)
+
+    given = torch.ones(1, 2), torch.Size((3, 2))
+    program = torch.export.export(Sized(), given).module()
+    assert program(*given).shape == (3, 2)
+
+
+def test_the_size_of_an_input_that_is_not_dynamic_is_known() -> None:
+    class Cut(torch.nn.Module):
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, int]:
+            return x[6:], y.shape[0]
+
+    given = torch.ones(8), torch.ones(3)
+    found = torch.export.export(Cut(), given, dynamic_shapes=({0: torch.export.Dim.AUTO}, None))
+    assert [r.lower for r in found.range_constraints.values()] == [8]

@@ -134,3 +134,14 @@ def test_functorch_is_a_package_beside_torch(tmp_path: Path) -> None:
     """
     done = run(write(tmp_path / "p.py", code), cwd=tmp_path)
     assert done.stdout == "functorch.experimental.control_flow\n", done.stderr
+
+
+def test_a_module_of_the_same_name_is_found(tmp_path: Path) -> None:
+    """What Dim's classes say is their module is the module that has the other names, too."""
+    code = """
+        import torch.export
+        from torch.export.dynamic_shapes import refine_dynamic_shapes_from_suggested_fixes
+        print(torch.export.Dim.__module__, torch.export.dynamic_shapes.Dim is torch.export.Dim)
+    """
+    done = run(write(tmp_path / "p.py", code), cwd=tmp_path)
+    assert done.stdout == "torch.export.dynamic_shapes True\n", done.stderr
