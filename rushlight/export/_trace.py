@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight.export.program import ExportedProgram
-from rushlight.export.strictness import DEFAULT_EXPORT_DYNAMO_CONFIG, ExportDynamoConfig
+from rushlight.export.recording.strictness import DEFAULT_EXPORT_DYNAMO_CONFIG, ExportDynamoConfig
 from rushlight.export.tracing import export
 
 __all__ = ["DEFAULT_EXPORT_DYNAMO_CONFIG", "ExportDynamoConfig", "_export", "_export_for_training"]

@@ -13,7 +13,6 @@ import rushlight as torch
 from rushlight._engine.core.layout import contiguous_strides
 from rushlight._engine.core.pytree import Tree, flatten
 from rushlight._export.utils import _disable_load_state_dict_hooks
-from rushlight.export import strictness
 from rushlight.export._draft_export import DraftExportReport, FailureReport, FailureType, log
 from rushlight.export.core import core
 from rushlight.export.decomp_utils import KEPT
@@ -28,7 +27,7 @@ from rushlight.export.numbers.symbolic import SIZES, SYMBOLIC, Numbers
 from rushlight.export.numbers.violations import constraints_violated
 from rushlight.export.overloads import Overload, named
 from rushlight.export.program import ExportedModule, ExportedProgram
-from rushlight.export.recording import shapes_given
+from rushlight.export.recording import shapes_given, strictness
 from rushlight.export.recording.comparing import alike, equal
 from rushlight.export.recording.fakes import Fakes
 from rushlight.export.recording.inputs import by_parameter, paths, spread
