@@ -166,4 +166,7 @@ def __getattr__(name: str) -> Any:
 
 
 UFUNCS = sorted(name for name in dir(np) if isinstance(getattr(np, name), np.ufunc))
+# Those of one operand, and of two, with one result.
+_unary = [name for name in UFUNCS if (named(name).nin, named(name).nout) == (1, 1)]
+_binary = [name for name in UFUNCS if (named(name).nin, named(name).nout) == (2, 1)]
 __all__ = UFUNCS
