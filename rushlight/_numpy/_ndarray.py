@@ -249,7 +249,8 @@ def _ufunc(name: str) -> Any:
 
 
 _OPERATORS = {
-    **{n: n for n in "add subtract multiply power matmul".split()},
+    "add": "add",
+    "matmul": "matmul",
     "sub": "subtract",
     "mul": "multiply",
     "truediv": "divide",
@@ -288,8 +289,7 @@ def _operator(name: str) -> tuple[Any, Any, Any]:
 
 for _name, _function in _OPERATORS.items():
     for _prefix, _method in zip(("", "r", "i"), _operator(_function), strict=True):
-        if f"__{_prefix}{_name}__" not in ("__isubtract__", "__rsubtract__"):
-            setattr(ndarray, f"__{_prefix}{_name}__", _method)
+        setattr(ndarray, f"__{_prefix}{_name}__", _method)
 for _name, _function in _COMPARED.items():
     setattr(ndarray, f"__{_name}__", _operator(_function)[0])
 for _name, _function in {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}.items():
