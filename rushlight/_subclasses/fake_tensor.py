@@ -287,6 +287,8 @@ class FakeTensorMode(TorchDispatchMode):
             return self._of_constant(tensors[0])
         self._check(func, name, tensors, fakes, (*args, *kwargs.values()))
         constant = self._constant(func, args, kwargs, fakes, name)
+        if isinstance(constant, Tensor) and not func._schema.writes and _sees(constant, tensors):
+            constant = None  # a write to the fake view is none to the tensor
         if name in _NUMBERS and fakes:
             if constant is None:
                 raise DataDependentOutputException(func)
@@ -374,6 +376,12 @@ class FakeTensorMode(TorchDispatchMode):
         if "device" in kwargs_ or (not given and any(p.name == "device" for p in func._schema.arguments)):
             kwargs_["device"] = "meta"
         return run_below(FakeTensor, func, (), args_, kwargs_)
+
+
+def _sees(view: Tensor, tensors: list[Any]) -> bool:
+    """Whether a tensor is a view of one that is no fake."""
+    real = [t for t in tensors if type(t) in (Tensor, Parameter)]
+    return type(view) is Tensor and any(np.may_share_memory(view._memory, t._memory) for t in real)
 
 
 def _whole(where: Any) -> Any:

@@ -193,3 +193,12 @@ def test_graphs_of_aten_ops() -> None:
     assert len(graphs) == 2 and "aten.cos.default" in graphs[1]
     with torch.no_grad():
         torch.testing.assert_close(compiled(x), (x * weight).sin().sum())
+
+
+@pytest.mark.parametrize("fullgraph", [False, True])
+def test_the_first_call_counts_a_batch_once(fullgraph: bool) -> None:
+    layer = torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.Linear(2, 2))
+    compiled = torch.compile(layer, backend=lambda graph, _: graph.forward, fullgraph=fullgraph)
+    for calls in (1, 2, 3):
+        compiled(torch.randn(4, 2))
+        assert layer[0].num_batches_tracked.item() == calls

@@ -158,3 +158,26 @@ def test_a_copy_in_another_order() -> None:
     x = torch.randn(2, 3)
     assert made.module()(x)[1].equal(x.t())
     assert "aten.clone.default" in [str(n.target) for n in made.run_decompositions().graph.nodes]
+
+
+class Writing(torch.nn.Module):
+    """A module whose call changes its own weights."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second, self.third = (torch.nn.Parameter(torch.ones(2)) for _ in range(3))
+
+    def forward(self, x: Any) -> Any:
+        with torch.no_grad():
+            self.first.data = self.first * 2
+            self.second.mul_(3)
+            self.third.data.clamp_(max=0.5)
+        return x * self.first * self.second * self.third
+
+
+def test_export_leaves_the_weights_as_they_are() -> None:
+    module = Writing()
+    places = [p.data_ptr() for p in module.parameters()]
+    torch.export.export(module, (torch.ones(2),))
+    assert [p.tolist() for p in module.parameters()] == [[1.0, 1.0]] * 3
+    assert [p.data_ptr() for p in module.parameters()] == places

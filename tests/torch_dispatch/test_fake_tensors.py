@@ -137,3 +137,12 @@ def test_meta_tensors_are_views_and_leaves_where_others_are():
     assert leaf.is_leaf and leaf.requires_grad and to_meta(x) is leaf and to_meta.successful()
     real = torch.view_as_real(torch.zeros(2, dtype=torch.complex64))
     assert to_meta(real).shape == (2, 2) and to_meta(3) == 3
+
+
+@pytest.mark.parametrize("view", [lambda t: t.detach(), lambda t: t.view(1), lambda t: t.reshape(())])
+def test_writes_to_fake_views_of_real_tensors_are_none_to_these(view):
+    real = torch.zeros((), dtype=torch.long)
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        made = view(real)
+        made.add_(1)
+    assert real.item() == 0

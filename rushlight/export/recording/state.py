@@ -61,10 +61,12 @@ def _assigned(mod: Any, held: list[tuple[Any, dict[str, Any]]]) -> None:
 
 @contextmanager
 def as_before(mod: Any, warns: bool) -> Iterator[None]:
-    """Buffers, modules' attributes and random numbers are afterwards what they were. warns: where a tensor
-    was made an attribute that is no buffer.
+    """Parameters, buffers, modules' attributes and random numbers are afterwards what they were. warns: where
+    a tensor was made an attribute that is no buffer.
     """
     buffers = [(b, b.detach().clone()) for b in mod.buffers()]
+    plain = [p for p in mod.parameters() if type(p) in (torch.Tensor, torch.nn.Parameter)]
+    parameters = [(p, p.detach(), p.detach().clone(), p._version) for p in plain]
     held = [(m, dict(m.__dict__), dict(m._buffers)) for m in mod.modules()]
     lists = [
         (v, list(v))
@@ -90,3 +92,8 @@ def as_before(mod: Any, warns: bool) -> Iterator[None]:
         with torch.no_grad():
             for b, values in buffers:
                 b.copy_(values)
+            for p, memory, values, version in parameters:
+                if p._memory is not memory._memory:
+                    p.data = memory
+                if p._version != version:
+                    p.copy_(values)
