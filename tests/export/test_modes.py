@@ -181,3 +181,24 @@ def test_export_leaves_the_weights_as_they_are() -> None:
     torch.export.export(module, (torch.ones(2),))
     assert [p.tolist() for p in module.parameters()] == [[1.0, 1.0]] * 3
     assert [p.data_ptr() for p in module.parameters()] == places
+
+
+class Apart(torch.nn.Module):
+    """A module whose whole call is in a mode of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(2, 2)
+
+    @torch.no_grad()
+    def forward(self, x: Any) -> Any:
+        return self.linear(x) * 2
+
+
+def test_a_decorated_forward_is_in_its_mode() -> None:
+    made = torch.export.export(Apart(), (torch.ones(3, 2),))
+    assert ops(made) == [GRAD]
+    assert not made.module()(torch.ones(3, 2)).requires_grad
+    made = torch.export.export(torch.nn.Sequential(Apart(), torch.nn.Linear(2, 2)), (torch.ones(3, 2),))
+    assert ops(made) == [GRAD]
+    assert made.module()(torch.ones(3, 2)).requires_grad

@@ -27,6 +27,10 @@ def _of_program() -> bool:
     """Whether a mode that begins or ends is the program's own, and not one that the framework computes in."""
     frame: Any = sys._getframe(2)
     while frame is not None and frame.f_code.co_filename.startswith(_MODES):
+        own = frame.f_locals.get("function", frame.f_locals.get("func"))  # which was decorated
+        code = getattr(own, "__code__", None)
+        if code is not None and not code.co_filename.startswith(PACKAGE):
+            return True
         frame = frame.f_back
     return frame is not None and not frame.f_code.co_filename.startswith(PACKAGE)
 
