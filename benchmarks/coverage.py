@@ -193,6 +193,39 @@ def _segmentation() -> Any:
     return nn.Sequential(made, nn.AdaptiveAvgPool2d(1), nn.Flatten()), *images(made, 64, 10)[1:]
 
 
+class Pooled(nn.Module):
+    """What `inner` gives, its mean along a dim, and logits."""
+
+    def __init__(self, inner: nn.Module, dim: int, width: int) -> None:
+        super().__init__()
+        self.inner, self.dim, self.out = inner, dim, nn.Linear(width, 10)
+
+    def forward(self, x: Any) -> Any:
+        """Logits."""
+        return self.out(self.inner(x).mean(self.dim))
+
+
+def _conformer() -> Any:
+    from conformer import ConformerBlock
+
+    made = [ConformerBlock(dim=64, dim_head=16, heads=4, ff_mult=2, conv_kernel_size=15) for _ in range(2)]
+    return Pooled(nn.Sequential(*made), 1, 64), torch.randn(4, 64, 64), torch.randint(0, 10, (4,))
+
+
+def _tcn() -> Any:
+    from pytorch_tcn import TCN
+
+    made = TCN(16, [32, 32, 32], kernel_size=4, dropout=0.1)
+    return Pooled(made, 2, 32), torch.randn(8, 16, 64), torch.randint(0, 10, (8,))
+
+
+def _nystrom() -> Any:
+    from nystrom_attention import Nystromformer
+
+    made = Nystromformer(dim=64, dim_head=16, heads=4, depth=2, num_landmarks=16)
+    return Pooled(made, 1, 64), torch.randn(4, 64, 64), torch.randint(0, 10, (4,))
+
+
 _LM = ("Llama", "Mistral", "Qwen2", "Phi", "GPTNeoX", "StableLm", "Granite")
 _MASKED = ("Bert", "Roberta", "Electra", "Albert", "ConvBert")
 MODELS: dict[str, Callable[[], Any]] = {
@@ -214,6 +247,9 @@ MODELS: dict[str, Callable[[], Any]] = {
     "diffusers UNet2DModel": _unet,
     "segmentation-models-pytorch Unet": _segmentation,
     "peft LoRA of a Llama": _lora,
+    "conformer": _conformer,
+    "pytorch-tcn": _tcn,
+    "nystrom-attention": _nystrom,
     "transformers GPT2": _transformers("GPT2", "LMHeadModel", n_embd=128, n_layer=3, n_head=4),
     "transformers OPT": _transformers("OPT", ffn_dim=256, word_embed_proj_dim=128),
     "transformers DistilBert": _transformers(
