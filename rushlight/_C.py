@@ -70,6 +70,8 @@ _HOMES = {
     "InferredType": ("jit.program.graphtypes", "InferredType"),
     "PyTorchFileReader": ("serialization", "PyTorchFileReader"),
     "PyTorchFileWriter": ("serialization", "PyTorchFileWriter"),
+    "DispatchKeySet": ("library.key_sets", "DispatchKeySet"),
+    "_dispatch_tls_local_exclude_set": ("library.key_sets", "excluded"),
     "_storage_id": ("_engine.tensors.storages.untyped", "storage_id"),
     "_MobileOptimizerType": ("utils.mobile_optimizer", "MobileOptimizerType"),
     "_hack_do_not_use_clone_module_with_class": ("jit.clones", "clone_module_with_class"),

@@ -9,6 +9,7 @@ from typing import Any
 import rushlight
 from rushlight._engine.core.callers import warn
 from rushlight._engine.serialization.api import (
+    _open_file_like as _open_file_like,
     _open_zipfile_reader as _open_zipfile_reader,
     _open_zipfile_writer as _open_zipfile_writer,
     _starts_as_zip as _is_zipfile,  # noqa: F401

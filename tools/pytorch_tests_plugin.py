@@ -230,6 +230,8 @@ class _HelperFinder:
         if name in _BESIDE:
             file = str(Path(HELPERS).parent / "_dynamo" / f"{name.rpartition('.')[2]}.py")
             return spec_from_file_location(name, file, loader=_HelperLoader(name, file))
+        if name.partition(".")[0] == "torchgen":  # lies beside torch, and imports nothing of it
+            return PathFinder.find_spec(name, path or [str(Path(HELPERS).parents[1])])
         if not name.startswith("rushlight.testing._"):
             return None
         spec = PathFinder.find_spec(name, path)

@@ -27,3 +27,15 @@ def test_packed_numbers_are_a_contiguous_vector():
         torch._foreach_addcmul(tensors, tensors, tensors, torch.tensor(2.0))
     with pytest.raises(RuntimeError, match="Expected scalars to be contiguous"):
         torch._foreach_addcdiv(tensors, tensors, tensors, torch.tensor([1.0, 2.0, 3.0])[::2])
+
+
+def test_packed_scalars_are_checked_in_pytorchs_order() -> None:
+    tensors = [torch.ones(2), torch.ones(2)]
+    for scalars, message in (
+        (torch.ones(2, device="meta"), "to be on CPU, got meta instead"),
+        (torch.ones(6)[::2], "to be contiguous"),
+        (torch.ones(2, 2), "to be of dimension 1. Got 2 instead"),
+        (torch.ones(3), "of length 2 but got 3 instead"),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            torch._foreach_addcmul(tensors, tensors, tensors, scalars)

@@ -72,3 +72,10 @@ def test_repeats_places_and_turned_matrices():
     assert torch.equal(found[1], torch.index_copy(a[1], 0, i[1], s[1]))
     with pytest.raises(RuntimeError, match="expects a tensor with <= 2 dimensions, but self is 3D"):
         vmap(torch.t)(torch.randn(2, 3, 4, 5))
+
+
+@pytest.mark.parametrize("factored", [torch.linalg.qr, torch.geqrf])
+def test_examples_that_are_no_matrices_are_not_factored(factored):
+    with pytest.raises(RuntimeError, match="must have at least 2 dimensions"):
+        torch.func.vmap(factored)(torch.ones(4, 4))
+    assert torch.func.vmap(factored)(torch.ones(4, 3, 3))[0].shape == (4, 3, 3)

@@ -294,3 +294,16 @@ def test_whether_there_is_a_function_for_a_key():
     with pytest.raises(RuntimeError, match="aten::nothing does not exist"):
         has("aten::nothing", "CPU")
     assert torch.Tag.core.value == 0
+
+
+def test_sets_of_dispatch_keys():
+    from rushlight import _C
+
+    keys = torch.library.DispatchKey
+    some = _C.DispatchKeySet(keys.CPU).add(keys.Meta)
+    assert (
+        some.has(keys.CPU)
+        and not some.has(keys.CUDA)
+        and some.remove(keys.Meta) == _C.DispatchKeySet(keys.CPU)
+    )
+    assert not _C._dispatch_tls_local_exclude_set().has(keys.Python)

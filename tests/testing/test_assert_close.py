@@ -185,3 +185,13 @@ def test_sparse_tensors_are_compared_part_by_part():
         assert_close(csr, torch.ones(3, 3).to_sparse_csr())
     with pytest.raises(AssertionError, match="'layout' do not match"):
         assert_close(coo, csr)
+
+
+def test_sparse_tensors_are_compared_as_they_are():
+    one = torch.sparse_coo_tensor([[0, 1], [1, 0]], [1, 2], (2, 2))
+    other = torch.sparse_coo_tensor([[0, 1, 1], [1, 0, 0]], [1, 1, 1], (2, 2))
+    with pytest.raises(AssertionError, match="specified values in sparse COO tensors does not match: 2 != 3"):
+        torch.testing.assert_close(one, other)
+    torch.testing.assert_close(one, one.clone())
+    with pytest.raises(AssertionError, match="Sparse COO values are not"):
+        torch.testing.assert_close(one, one * 2)

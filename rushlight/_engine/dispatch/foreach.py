@@ -132,14 +132,16 @@ def _spread(name: str, place: str, value: Any, count: int) -> Sequence[Any]:
     if isinstance(value, Tensor) and value.ndim == 0 and not value.requires_grad and place in "NS":
         return [value.item()] * count
     if isinstance(value, Tensor) and place in "DP":
+        if place == "P" and value.device.type != "cpu":
+            raise RuntimeError(f"Expected scalars to be on CPU, got {value.device} instead.")
+        if place == "P" and not value.is_contiguous():
+            raise RuntimeError("Expected scalars to be contiguous.")
         if value.ndim != (place == "P"):
             raise RuntimeError(_WRONG_DIMS[place].format(value.ndim, value.numel()))
         if place == "P" and len(value) != count:
             raise RuntimeError(
                 f"Expected length of scalars to match input of length {count} but got {len(value)} instead."
             )
-        if place == "P" and not value.is_contiguous():
-            raise RuntimeError("Expected scalars to be contiguous.")
         return value.tolist() if place == "P" else [value] * count
     if is_number(value) and place != "T":
         return [plain_number(value)] * count

@@ -106,8 +106,15 @@ def _check(row: Row, outs: Sequence[Tensor], results: Sequence[Any], values: Seq
 def _check_apart(outs: Sequence[Tensor], values: Sequence[Any]) -> None:
     for v in values:
         for item in v if isinstance(v, (list, tuple)) else (v,):
-            if isinstance(item, Tensor) and any(np.may_share_memory(item._memory, o._memory) for o in outs):
+            if isinstance(item, Tensor) and any(_shares_memory(item, o) for o in outs):
                 raise shared("some elements of the input tensor and the written-to tensor refer")
+
+
+def _shares_memory(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors may see the same numbers; all of meta's lie in the same place, which is nowhere."""
+    if one._kind.on_meta or other._kind.on_meta:
+        return one is other or (one._storage is not None and one._storage is other._storage)
+    return bool(np.may_share_memory(one._memory, other._memory))
 
 
 def write(op: str, out: Tensor, result: Tensor) -> None:

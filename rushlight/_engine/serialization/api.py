@@ -217,6 +217,17 @@ def _is_path(f: Any) -> bool:
     return isinstance(f, (str, os.PathLike))
 
 
+def _open_file_like(name_or_buffer: Any, mode: str) -> Any:
+    """A context of the file of a path, or of a file; "w" or "r" says what it is opened for."""
+    if _is_path(name_or_buffer):
+        return open(name_or_buffer, mode)
+    if "w" in mode:
+        return _opened_for_writing(name_or_buffer)
+    if "r" in mode:
+        return _opened_for_reading(name_or_buffer)
+    raise RuntimeError(f"Expected 'r' or 'w' in mode but got {mode}")
+
+
 @contextmanager
 def _open_zipfile_writer(name_or_buffer: Any) -> Iterator[PyTorchFileWriter]:
     """A PyTorchFileWriter whose archive is finished at the end of the block."""

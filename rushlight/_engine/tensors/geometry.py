@@ -274,15 +274,9 @@ class Geometry(_Tensor):
     def storage(self) -> Any:
         """The storage with this tensor's dtype; PyTorch advises untyped_storage()."""
         # What it needs, tensors.tensor, imports this file.
-        from rushlight._engine.tensors.storages.typed import TypedStorage
+        from rushlight._engine.tensors.storages.typed import TypedStorage, warn_of_removal
 
-        warn(
-            "TypedStorage is deprecated. It will be removed in the future and "
-            "UntypedStorage will be the only storage class. This should only matter to you if you are using "
-            "storages directly.  To access UntypedStorage directly, use tensor.untyped_storage() instead of "
-            "tensor.storage()",
-            UserWarning,
-        )
+        warn_of_removal()
         return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self._kind.dtype)
 
     def is_contiguous(self, memory_format: MemoryFormat = contiguous_format) -> bool:

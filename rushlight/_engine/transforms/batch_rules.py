@@ -20,6 +20,7 @@ from rushlight._engine.transforms.levels import mapped, operands, sizes
 from rushlight._engine.transforms.policies import DYNAMIC_RESULT
 
 Bound = dict[str, Any]
+_OF_MATRICES = frozenset({"_qr", "geqrf"})  # rows that themselves refuse what is no matrix
 _DIMS = frozenset({"dim", "dims", "dim0", "dim1", "dim2", "dimension"})
 
 
@@ -36,6 +37,8 @@ def shifted(dim: Any, ndim: int) -> Any:
 
 def front(level: Any, row: Row, bound: Bound) -> Any:
     """The batch in front of every operand; the row works on trailing dims."""
+    if row.name in _OF_MATRICES and _rank(bound) < 2:
+        row(**level._example(bound, 0))  # refuses it: with the batch it would be a matrix
     return level.wrap(row(**{n: mapped(level.whole, v) for n, v in bound.items()}))
 
 

@@ -135,3 +135,12 @@ def test_gradients_of_samples_without_elements():
     w = torch.zeros(3, 2, 3, 3, requires_grad=True)
     (F.adaptive_max_pool2d(x, 2).sum() + F.conv_transpose2d(x, w).sum()).backward()
     assert x.grad.shape == x.shape and w.grad.abs().sum() == 0
+
+
+def test_out_on_the_meta_device_is_memory_of_its_own():
+    x, out = torch.empty(5, 5, device="meta"), torch.empty(5, 10, device="meta")
+    assert torch.cat([x, x], dim=-1, out=out) is out and out.shape == (5, 10)
+    places = torch.empty(2, dtype=torch.int64, device="meta")
+    assert torch.index_select(x, 0, places, out=torch.empty(2, 5, device="meta")).shape == (2, 5)
+    with pytest.raises(RuntimeError, match="refer to a single memory location"):
+        torch.gather(x, 0, torch.empty(5, 5, dtype=torch.int64, device="meta"), out=x)

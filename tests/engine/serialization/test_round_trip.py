@@ -306,3 +306,16 @@ def test_each_tensor_of_an_array_is_a_storage_of_its_own() -> None:
     found = [x.untyped_storage().data_ptr() for x in loaded]
     assert found[0] == found[1] == found[2] and found[4] == found[5] and len(set(found)) == 3
     assert [x.untyped_storage().nbytes() for x in loaded] == [48, 48, 48, 48, 40, 40]
+
+
+def test_a_file_or_a_path_is_opened(tmp_path):
+    path = tmp_path / "weights.pt"
+    torch.save({"x": torch.ones(2)}, path)
+    for place in (path, path.open("rb")):
+        with (
+            torch.serialization._open_file_like(place, "rb") as file,
+            torch.serialization._open_zipfile_reader(file) as archive,
+        ):
+            assert archive.get_record_offset("data/0") > 0
+    with pytest.raises(RuntimeError, match="Expected 'r' or 'w' in mode but got a"):
+        torch.serialization._open_file_like(io.BytesIO(), "a")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import importlib
+import warnings
 
 import pytest
 
@@ -117,3 +119,18 @@ def test_memory_that_an_array_sees_is_not_resizable():
     with pytest.raises(RuntimeError, match="Trying to resize storage that is not resizable"):
         x.resize_(100)
     assert x.resize_(3).shape == (3,)
+
+
+def test_storages_with_a_dtype_warn_once_or_each_time():
+    storages = importlib.import_module("rushlight._engine.tensors.storages.typed")
+    before = storages._get_always_warn_typed_storage_removal()
+    storages._set_always_warn_typed_storage_removal(True)
+    with pytest.warns(UserWarning, match="TypedStorage is deprecated"):
+        torch.ones(2).storage()
+    storages._set_always_warn_typed_storage_removal(False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        torch.ones(2).storage()
+    storages._set_always_warn_typed_storage_removal(before)
+    with pytest.raises(AssertionError, match="always_warn must be bool, got int"):
+        storages._set_always_warn_typed_storage_removal(1)

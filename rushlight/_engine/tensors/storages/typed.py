@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.callers import warn
 from rushlight._engine.core.conversion import convert
 from rushlight._engine.core.device import device
 from rushlight._engine.core.services import service
@@ -280,6 +281,32 @@ NAMED = (
     dt.bool_,
     *dt.QUANTIZED.values(),
 )
+
+
+_WARNED = {"always": False, "once": False}  # whether to tell each time; whether it has been told
+
+
+def _get_always_warn_typed_storage_removal() -> bool:
+    return _WARNED["always"]
+
+
+def _set_always_warn_typed_storage_removal(always_warn: bool) -> None:
+    if not isinstance(always_warn, bool):
+        raise AssertionError(f"always_warn must be bool, got {type(always_warn).__name__}")
+    _WARNED["always"] = always_warn
+
+
+def warn_of_removal() -> None:
+    """Warn, the first time or each, that storages with a dtype will go."""
+    if _WARNED["once"] and not _WARNED["always"]:
+        return
+    _WARNED["once"] = True
+    warn(
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only "
+        "storage class. This should only matter to you if you are using storages directly.  To access "
+        "UntypedStorage directly, use tensor.untyped_storage() instead of tensor.storage()",
+        UserWarning,
+    )
 
 
 def saved_bytes(storage: Any) -> bytes:
