@@ -12,6 +12,7 @@ from inspect import Parameter, Signature
 from typing import Any, NamedTuple
 
 import rushlight as torch
+from rushlight._engine.core.callers import warn
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight._engine.ops.table import Row
 from rushlight.export.overloads import Overload, Packet, aten_name, recorded, schemas_in_order
@@ -166,6 +167,9 @@ def _fits(signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 def create_type_hint(x: Any) -> Any:
     """`list[T]` or `tuple[T, ...]` for a list or tuple of types, T the base of all, or Any; else `x`."""
     if not isinstance(x, (list, tuple)):
+        return x
+    if not all(isinstance(part, type) for part in x):
+        warn(f"We were not able to successfully create type hint from the type {x}", UserWarning)
         return x
     base: Any = Any
     if x:

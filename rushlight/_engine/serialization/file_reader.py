@@ -70,7 +70,8 @@ class PyTorchFileWriter:
         self._version = max(self._version, version)
 
     def write_record(self, name: str, data: Any, size: int) -> None:
-        """Add a record: the first `size` bytes of data, an object with a buffer or a storage."""
+        """Add a record: the first `size` bytes of data, an object with a buffer, a text or a storage."""
+        data = data.encode() if isinstance(data, str) else data
         held = memoryview(data._bytes()) if hasattr(data, "_bytes") else memoryview(data)
         self._writer.write(name, held.cast("B")[:size] if size else b"")
         self._written.append(name)

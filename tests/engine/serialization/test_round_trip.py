@@ -319,3 +319,10 @@ def test_a_file_or_a_path_is_opened(tmp_path):
             assert archive.get_record_offset("data/0") > 0
     with pytest.raises(RuntimeError, match="Expected 'r' or 'w' in mode but got a"):
         torch.serialization._open_file_like(io.BytesIO(), "a")
+
+
+def test_a_record_may_be_a_text(tmp_path):
+    with torch.serialization._open_zipfile_writer(tmp_path / "records.pt") as archive:
+        archive.write_record("byteorder", "little", len("little"))
+    with torch.serialization._open_zipfile_reader(tmp_path / "records.pt") as archive:
+        assert archive.get_record("byteorder") == b"little"
