@@ -22,6 +22,7 @@ from rushlight._engine.dispatch.nodes.declared import Rules
 from rushlight._engine.dispatch.runners.formulas import Formula, gradient_formula
 from rushlight._engine.dispatch.runners.refused_dtypes import check_dtype
 from rushlight._engine.kernels.loops.elementwise import PARALLEL
+from rushlight._engine.ops.creation.copying import converted
 from rushlight._engine.ops.expressions import Expr, m, symbol
 from rushlight._engine.ops.linalg.matmul import conjugate
 from rushlight._engine.ops.monoid import Reduction
@@ -45,6 +46,7 @@ UFUNCS = {
 MACHINE, BIG = frozenset(("float32", "float64", "bfloat16", "float16")), SUMMED
 X, ACC, COUNT = symbol("input"), symbol("combined"), symbol("count")
 _SUM = Reduction("add", X)
+_HALVES = frozenset(("bfloat16", "float16"))
 # Integers whose sums are of machine code, and elements of a line of those that are all added up.
 _WHOLE, _LINE = frozenset(("bool", "uint8", "int8", "int16", "int32", "int64")), 1 << 12
 
@@ -156,6 +158,10 @@ class Reducer:
             else program((self.meaning.map,), (("input", compute.name),), work.name)
         )
 
+        if mapped is to is None and of is not None and like.dtype.name in _HALVES:
+            # Widened at once: NumPy does it element by element.
+            wide = self._by_numpy(np.empty(like.shape, of), axes, keepdim, work)
+            return lambda a: wide(converted(a, np.empty(a.shape, of)))
         if combine in ("any", "all") and like.dtype == np.bool_ and axes == (like.ndim - 1,):
             wide = f"u{like.shape[-1]}"
             if like.flags.c_contiguous and wide in _WORDS:
@@ -325,8 +331,9 @@ def _column_sums(mapped: Expr, given: str, work: str, matrix: tuple[int, int]) -
     from rushlight._engine.kernels.loops import columns, columns_in_registers
 
     found = None
-    if mapped is X and given == work:
-        found = columns_in_registers.sums_of(np.dtype(given), *matrix)
+    if mapped is X:
+        stored = "" if given == work else given
+        found = columns_in_registers.sums_of(np.dtype(work), *matrix, stored)
     return found or columns.columns((mapped,), (("input", given, "matrix"),), (work,)).large
 
 

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.emit.lanes import Lane, is_float
 from rushlight._engine.kernels.emit.llvm_ir import Module
-from rushlight._engine.kernels.emit.scalar_code import load_some, store_some
+from rushlight._engine.kernels.emit.scalar_code import item_size, load, load_some, storage_kind, store_some, widen
 from rushlight._engine.kernels.loops.column_loops import CHUNK, ROWS_AT_ONCE, in_chunks
 from rushlight._engine.kernels.loops.row_plan import ramp
 from rushlight._engine.kernels.products.tile_code import Writer
@@ -41,16 +42,16 @@ def columns_of(how: str, of: Any, sizes: tuple[int, int, int]) -> Callable[[Arra
     return _run(how, of, columns, matrices * rows, rows)
 
 
-def sums_of(of: Any, rows: int, columns: int) -> Callable[[Array], Array] | None:
+def sums_of(of: Any, rows: int, columns: int, stored: str = "") -> Callable[[Array], Array] | None:
     """What gives the sums of the columns of a dense matrix of floats, with the bits of `Columns.large`; None
-    where that takes no longer.
+    where that takes no longer. stored: the matrix's dtype, of two bytes, where it is another than the sums'.
     """
-    if far_apart(rows, columns * of.itemsize):
+    if far_apart(rows, columns * of.itemsize) or (stored == "float16" and not target.host().half):
         return None
     if not in_chunks(rows, columns):
-        found = _run("add", of, columns, rows, rows)
+        found = _run("add", of, columns, rows, rows, stored)
         return found and (lambda a: found(a)[0])
-    parts = _run("add", of, columns, rows, CHUNK)
+    parts = _run("add", of, columns, rows, CHUNK, stored)
     return parts and (lambda a: np.add.reduce(parts(a), 0))
 
 
@@ -59,19 +60,22 @@ def far_apart(rows: int, step: int) -> bool:
     return step > _NEAR and rows * step > _CACHED
 
 
-def _run(how: str, of: Any, columns: int, rows: int, each: int) -> Callable[[Array], Array] | None:
+def _run(
+    how: str, of: Any, columns: int, rows: int, each: int, stored: str = ""
+) -> Callable[[Array], Array] | None:
     """A line of results for each part of `each` of the rows, the last of which may be shorter."""
     like = np.empty(0, of)
     if not suits(like) or not team.possible():
         return None
     shape, many = (-(-rows // each), columns), columns * rows >= _PARALLEL
     # There is a job for each part: where these are many, they are made for each call anew.
-    kept = _call(how, of, columns, rows, each) if shape[0] <= _KEPT else None
+    form = how, of, columns, rows, each, stored
+    kept = _call(*form) if shape[0] <= _KEPT else None
 
     def run(a: Array) -> Array:
         out, call = np.empty(shape, of), kept
         if call is None:
-            call = _call.__wrapped__(how, of, columns, rows, each)
+            call = _call.__wrapped__(*form)
         call(parallel.get_num_threads() if many else 1, a, out)
         return out
 
@@ -79,19 +83,20 @@ def _run(how: str, of: Any, columns: int, rows: int, each: int) -> Callable[[Arr
 
 
 @lru_cache(maxsize=256)
-def _call(how: str, of: Any, columns: int, rows: int, each: int) -> team.Call:
+def _call(how: str, of: Any, columns: int, rows: int, each: int, stored: str) -> team.Call:
     """Of the rows and the results: a job for a strip of columns of a part."""
+    item = item_size(stored) if stored else of.itemsize
     # The last strip takes what is no strip of its own.
     last = max(columns // STRIP, 1) - 1
     part, strip = (np.ravel(t) for t in np.mgrid[0 : -(-rows // each), 0 : last + 1])
     low = strip * STRIP
     jobs = np.zeros((len(low), 5), np.int64)
-    jobs[:, 0] = (part * each * columns + low) * of.itemsize
+    jobs[:, 0] = (part * each * columns + low) * item
     jobs[:, 1] = (part * columns + low) * of.itemsize
     jobs[:, 2] = np.where(strip < last, STRIP, columns - low)
     jobs[:, 3] = np.minimum(each, rows - part * each)
-    jobs[:, 4] = columns * of.itemsize
-    loop = native.loop(_down, of.name, how)
+    jobs[:, 4] = columns * item
+    loop = native.loop(_down, of.name, how, stored)
     return team.Call(team.CallStage(loop, jobs, range(2), 2, np.zeros(1, np.int64)))
 
 
@@ -99,9 +104,9 @@ _ADDED = "add", "line"
 Row = Callable[[str], list[Lane]]
 
 
-def _down(module: Module, name: str, kind: str, lanes: int, how: str) -> None:
+def _down(module: Module, name: str, kind: str, lanes: int, how: str, stored: str) -> None:
     """The IR. args: matrix, out. dims: how many columns, rows, bytes from row to row."""
-    _Columns(module, name, kind, lanes, how).write_all()
+    _Columns(module, name, kind, lanes, how, stored).write_all()
 
 
 class Down(Writer):
@@ -199,17 +204,28 @@ class Down(Writer):
 
 
 class _Columns(Down):
-    def __init__(self, module: Module, name: str, kind: str, lanes: int, how: str) -> None:
+    def __init__(self, module: Module, name: str, kind: str, lanes: int, how: str, stored: str) -> None:
         super().__init__(module, name, kind, lanes)
-        f, self.how = self.function, how
+        f, self.how, self.stored = self.function, how, stored
         self.together = _SUMS if how in _ADDED else _TOGETHER
         self.a, self.out = (f.load("ptr", "%args", SLOT * k) for k in range(2))
         self.step = f.load("i64", "%dims", SLOT * 2)
 
     def reader(self, at: str, together: int) -> Row:
         """Of the matrix."""
-        f, begin = self.function, self.function.at(self.a, at)
+        f = self.function
+        begin = f.at(self.a, f.i64("lshr", at, 1) if self.stored else at)
         return lambda i: self.taken(f.at(begin, f.i64("mul", i, self.step)), together)
+
+    def taken(self, line: str, together: int) -> list[Lane]:
+        """Vectors in memory, widened where they are stored in two bytes."""
+        if not self.stored:
+            return super().taken(line, together)
+        f, step = self.function, self.lanes * item_size(self.stored)
+        if self.some is not None:
+            nothing = f.const(storage_kind(self.stored), 0)
+            return [widen(load_some(f, line, self.some, nothing), self.stored)]
+        return [load(f, f.at(line, v * step), self.stored) for v in range(together)]
 
     def give(self, found: Sequence[Lane], at: str) -> None:
         """To the result."""
