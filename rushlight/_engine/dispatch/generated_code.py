@@ -78,7 +78,10 @@ def key(p: Any, n: str) -> str:
         return of.format(n) if p.type == "Tensor" else f"{n} if {n} is None else ({of.format(n)})"
     if p.is_tensor:
         return f"({of.format(n)}) if {n}.__class__ in PLAIN else ({n}.__class__, {n} or repr({n}))"
-    return n if p.plain_type in _EXACT else f"{n} is _default_{p.name} or ({n} or repr({n}), {n}.__class__)"
+    if p.plain_type in _EXACT:
+        return n
+    value = f"(*{n}, *map(type, {n})) if {n}.__class__ is list else " * (p.plain_type == "Any")
+    return f"{n} is _default_{p.name} or ({value}{n} or repr({n}), {n}.__class__)"
 
 
 # Attributes that are equal only if they are the same (0.0 and -0.0 are not).

@@ -351,7 +351,7 @@ def _plain(p: Param, value: Any, views: bool) -> bool:
         return all(isinstance(t, Tensor) and not t._kind.special for t in value)
     return (
         value.__class__ in _PLAIN and (value.__class__ is not float or value != 0 or value is p.default)
-    ) or (value.__class__ is tuple and all(v.__class__ is int for v in value))
+    ) or (value.__class__ in (tuple, list) and all(v.__class__ is int for v in value))
 
 
 def _recorded(row: Row, run: Run, values: list[Any], tracked: bool) -> tuple[Any, Run | None, list[Any]]:

@@ -29,6 +29,8 @@ from rushlight._engine.kernels.runtime.shared_loops import close
 _NEAR, _CACHED = 1 << 11, 1 << 20
 # Parts of a call that is kept, at most.
 _KEPT = 1 << 13
+# Vectors of a line of memory or two, which are read together.
+_TWO = 2
 # Vectors side by side, and of sums; sums that are on their way at once; elements from which on threads are
 # worth waking, and columns of a job.
 _TOGETHER, _SUMS, _AT_ONCE, _PARALLEL, STRIP = 8, 4, 8, 1 << 15, 512
@@ -126,12 +128,13 @@ class Down(Writer):
         """Some vectors of columns at a time, then one, the last of which may begin among columns that are
         done; where there is no vector of them, as many lanes as there are.
         """
-        f, one = self.function, self.lanes * self.size
-        many = f.i64("udiv", self.columns, self.together * self.lanes)
-        with f.counted(many) as block:
-            self.walk(f.i64("mul", block, self.together * one), self.together)
-        begin = f.i64("mul", many, self.together * one)
-        left = f.i64("sub", self.columns, f.i64("mul", many, self.together * self.lanes))
+        f, one, begin, left = self.function, self.lanes * self.size, "0", self.columns
+        for together in sorted({self.together, min(self.together, _TWO)}, reverse=True):
+            many = f.i64("udiv", left, together * self.lanes)
+            with f.counted(many) as block:
+                self.walk(f.i64("add", begin, f.i64("mul", block, together * one)), together)
+            begin = f.i64("add", begin, f.i64("mul", many, together * one))
+            left = f.i64("sub", left, f.i64("mul", many, together * self.lanes))
         few = f.i64("icmp slt", self.columns, self.lanes)
         singles = f.op(f"select i1 {few}, i64 0, i64 {self.over(left, self.lanes)}")
         furthest = f.i64("mul", f.i64("sub", self.columns, self.lanes), self.size)

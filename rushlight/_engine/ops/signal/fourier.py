@@ -7,7 +7,6 @@ with the transformed dims last, as PyTorch's do.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +18,7 @@ from rushlight._engine.core.layout import Ints, as_tuple
 from rushlight._engine.ops.creation.filled import factory
 from rushlight._engine.ops.indexing.along_dim import legacy
 from rushlight._engine.ops.linalg.matmul import product
+from rushlight._engine.ops.resolved import ArrayFunction, resolved
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
 # --- the kernels ----------------------------------------------------------------------------------
@@ -33,12 +33,14 @@ def _sorted(a: Array, dims: Ints) -> Ints:
     return tuple(sorted(dims, key=lambda d: -a.strides[d]))
 
 
-def _last(a: Array, dims: Ints) -> tuple[Array, Callable[[Array], Array]]:
-    """`a` with dims at its end, the others in the order of their strides; and the way back."""
+def _last(a: Array, dims: Ints, run: ArrayFunction) -> ArrayFunction:
+    """`run` of arrays with dims at their end, the others in the order of their strides; and turned back."""
     others = sorted((d for d in range(a.ndim) if d not in dims), key=lambda d: -a.strides[d])
     order = (*others, *dims)
+    if order == tuple(range(a.ndim)):
+        return lambda a: np.ascontiguousarray(run(a))
     inverse = sorted(range(a.ndim), key=order.__getitem__)
-    return a.transpose(order), lambda found: found.transpose(inverse)
+    return lambda a: np.ascontiguousarray(run(a.transpose(order))).transpose(inverse)
 
 
 def _check_dtype(a: Array) -> None:
@@ -48,21 +50,23 @@ def _check_dtype(a: Array) -> None:
         )
 
 
-def _to_complex(a: Array, dims: Ints, scale: str, forward: bool) -> Array:
-    axes = tuple(range(-len(dims), 0))
+def _to_complex(a: Array, dims: Ints, scale: str, forward: bool) -> ArrayFunction:
     if not a.size and any(not a.shape[d] for d in dims):
         raise RuntimeError("MKL FFT error: Invalid number of data points (0) specified.")
-    turned, back = _last(a, _sorted(a, dims))
-    run: Callable[..., Array] = np.fft.fftn if forward else np.fft.ifftn
     norm = (_FORWARD if forward else _BACKWARD)[scale]
-    return back(np.ascontiguousarray(run(turned, axes=axes, norm=norm)))
+    if len(dims) == 1:
+        one = np.fft.fft if forward else np.fft.ifft
+        return _last(a, dims, lambda a: one(a, None, -1, norm))  # type: ignore[call-overload]
+    several, axes = np.fft.fftn if forward else np.fft.ifftn, tuple(range(-len(dims), 0))
+    return _last(a, _sorted(a, dims), lambda a: several(a, None, axes, norm))  # type: ignore[call-overload]
 
 
 @opaque(name="_fft_c2c", where=("aten",), node="fft_c2c")
-def _fft_c2c(input, dim: Ints, scale: str, forward: bool) -> Array:
+@resolved
+def _fft_c2c(input, dim: Ints, scale: str, forward: bool) -> ArrayFunction:
     """The transform of complex numbers over dims."""
     _check_dtype(input)
-    return _to_complex(input, dim, scale, forward) if dim else input.copy()
+    return _to_complex(input, dim, scale, forward) if dim else np.copy
 
 
 _fft_c2c.gradient(lambda s, grad: _fft_c2c(grad, s.dim, s.scale, not s.forward))
@@ -78,18 +82,24 @@ def _waves(n: int, of: Any, norm: Any) -> Array:
 
 
 @opaque(name="_fft_r2c", where=("aten",), node="fft_r2c")
-def _fft_r2c(input, dim: Ints, scale: str, onesided: bool) -> Array:
+@resolved
+def _fft_r2c(input, dim: Ints, scale: str, onesided: bool) -> ArrayFunction:
     """The transform of real numbers over dims; onesided leaves out what conjugation gives, in the last."""
     _check_dtype(input)
     if not onesided:
         return _to_complex(input, dim, scale, True)
-    turned, back = _last(input, (*_sorted(input, dim[:-1]), *dim[-1:]))
-    n, norm = turned.shape[-1], _FORWARD[scale]
-    if len(dim) == 1 and 0 < n <= _SHORT:
-        found = product(turned.reshape(turned.size // n, n), _waves(n, input.dtype, norm))
-        return back(found.view(f"c{2 * input.itemsize}").reshape(*turned.shape[:-1], n // 2 + 1))
-    found = np.fft.rfftn(turned, axes=range(-len(dim), 0), norm=norm)  # type: ignore[arg-type]
-    return back(np.ascontiguousarray(found))
+    dims = *_sorted(input, dim[:-1]), *dim[-1:]
+    n, norm = input.shape[dim[-1]], _FORWARD[scale]
+    if len(dim) > 1:
+        axes = tuple(range(-len(dim), 0))
+        return _last(input, dims, lambda a: np.fft.rfftn(a, None, axes, norm))  # type: ignore[arg-type]
+    if not 0 < n <= _SHORT:
+        return _last(input, dims, lambda a: np.fft.rfft(a, None, -1, norm))  # type: ignore[arg-type]
+    waves, of = _waves(n, input.dtype, norm), f"c{2 * input.itemsize}"
+    rows, half = (input.size // n, n), n // 2 + 1
+    return _last(
+        input, dims, lambda a: product(a.reshape(rows), waves).view(of).reshape(*a.shape[:-1], half)
+    )
 
 
 @_fft_r2c.gradient
@@ -100,13 +110,23 @@ def _fft_r2c_gradient(s: Any, grad: Any) -> Any:
 
 
 @opaque(name="_fft_c2r", where=("aten",), node="fft_c2r")
-def _fft_c2r(input, dim: Ints, scale: str, size: int) -> Array:
+@resolved
+def _fft_c2r(input, dim: Ints, scale: str, size: int) -> ArrayFunction:
     """The transform backwards of a half spectrum over dims: real numbers, `size` in the last."""
     _check_dtype(input)
-    if len(dim) > 1:  # the others first; the last one finds dims as that leaves them
-        input = _to_complex(input, dim[:-1], scale, False)
-    turned, back = _last(input, dim[-1:])
-    return back(np.ascontiguousarray(np.fft.irfft(turned, size, -1, _BACKWARD[scale])))  # type: ignore[arg-type]
+
+    def real(a: Array) -> Array:
+        return np.fft.irfft(a, size, -1, _BACKWARD[scale])  # type: ignore[arg-type]
+
+    if len(dim) == 1:
+        return _last(input, dim, real)
+    others = _to_complex(input, dim[:-1], scale, False)  # first; the last one finds dims as that leaves them
+
+    def run(a: Array) -> Array:
+        found = others(a)
+        return _last(found, dim[-1:], real)(found)
+
+    return run
 
 
 @_fft_c2r.gradient
@@ -261,7 +281,7 @@ def _family(name: str, run: Any, forward: bool, doc: str) -> None:
     def any_(input, s: Ints | None = None, dim: Ints | None = None, norm: str | None = None):
         return many(f"{name}n", input, s, dim, norm)
 
-    facts: dict[str, Any] = {"where": ("fft",), "out": True}
+    facts: dict[str, Any] = {"where": ("fft",), "out": True, "planned": True}
     composite(one, name=name, doc=f"{doc}, over one dim.", **facts)
     composite(two, name=f"{name}2", doc=f"{doc}, over two dims.", **facts)
     composite(any_, name=f"{name}n", doc=f"{doc}, over several dims.", **facts)
