@@ -68,22 +68,12 @@ class autocast:
         )
 
     def __enter__(self) -> autocast:
-        self.prev_cache_enabled = state.is_autocast_cache_enabled()
-        self.prev = state.is_autocast_enabled(self.device)
-        self.prev_fastdtype = state.get_autocast_dtype(self.device)
-        state.autocast_increment_nesting()
-        self._set(self._enabled, self.fast_dtype, self._cache_enabled)
+        before = state.entered(self.device, self._enabled, self.fast_dtype, self._cache_enabled)
+        self.prev, self.prev_fastdtype, self.prev_cache_enabled = before
         return self
 
     def __exit__(self, *error: Any) -> None:
-        if state.autocast_decrement_nesting() == 0:
-            state.clear_autocast_cache()
-        self._set(self.prev, self.prev_fastdtype, self.prev_cache_enabled)
-
-    def _set(self, enabled: bool, dtype: dt.dtype, keeps_weights: bool) -> None:
-        state.set_autocast_enabled(self.device, enabled)
-        state.set_autocast_dtype(self.device, dtype)
-        state.set_autocast_cache_enabled(keeps_weights)
+        state.left(self.device, self.prev, self.prev_fastdtype, self.prev_cache_enabled)
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         """The function, run under this autocast at each call; TypeError for what is not callable."""

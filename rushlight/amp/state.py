@@ -101,6 +101,41 @@ def clear_autocast_cache() -> None:
         casting.forget_weights()
 
 
+def entered(device_type: str, enabled: bool, dtype: dt.dtype, keeps_weights: bool) -> tuple[Any, ...]:
+    """Enter an autocast of a known type of device: what `left` sets again when that is left."""
+    here = THREAD
+    before = (
+        here.enabled.get(device_type, False),
+        here.dtypes.get(device_type, _DEFAULTS[device_type]),
+        here.castings["cpu"].keeps_weights,
+    )
+    here.nesting += 1
+    _set(device_type, enabled, dtype, keeps_weights)
+    return before
+
+
+def left(device_type: str, enabled: bool, dtype: dt.dtype, keeps_weights: bool) -> None:
+    """Leave an autocast; the outermost one forgets the casts of weights."""
+    if autocast_decrement_nesting() == 0:
+        clear_autocast_cache()
+    _set(device_type, enabled, dtype, keeps_weights)
+
+
+def _set(device_type: str, enabled: bool, dtype: dt.dtype, keeps_weights: bool) -> None:
+    """set_autocast_enabled, set_autocast_dtype and set_autocast_cache_enabled of what is known to fit."""
+    if dtype.__class__ is not dt.dtype or keeps_weights.__class__ is not bool:
+        set_autocast_dtype(device_type, dtype)
+        set_autocast_cache_enabled(keeps_weights)
+    here = THREAD
+    if enabled != here.enabled.get(device_type):
+        enable(device_type, enabled)
+    here.dtypes[device_type] = dtype
+    for of, casting in here.castings.items():
+        casting.keeps_weights = keeps_weights
+        if of == device_type:
+            casting.dtype = dtype
+
+
 def autocast_increment_nesting() -> int:
     """Enter; how many autocasts are entered now."""
     THREAD.nesting += 1

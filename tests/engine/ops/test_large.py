@@ -216,16 +216,28 @@ def test_sums_of_columns_keep_their_bits(dtype: str) -> None:
         assert line(a)[0].tobytes() == np.add.reduce(a, 0).tobytes(), shape
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_sums_of_columns_of_two_byte_floats_keep_their_bits(dtype: str) -> None:
+    kernel = columns((symbol("input"),), (("input", dtype, "matrix"),), ("float32",))
+    for shape in (5, 3), (513, 33), (1000, 17), (4099, 10), (2050, 64), (100, 1000):
+        a = torch.randn(shape).to(getattr(torch, dtype))._array
+        sums = sums_of(np.dtype("float32"), *shape, dtype)
+        assert sums is not None
+        assert sums(a).tobytes() == kernel.large(a).tobytes(), shape
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize(
     "shape", [(512, 10), (300, 20), (1000, 8), (20000, 1), (1, 20000), (3000, 2, 3), (2050, 8)], ids=str
 )
-def test_sums_of_narrow_matrices_compiled_and_eager(shape):
-    x = torch.randn(shape)
+def test_sums_of_narrow_matrices_compiled_and_eager(shape, dtype):
+    x = torch.randn(shape).to(dtype)
     whole = torch.compile(lambda x: ((x * 1).sum(0), (x * 1).mean(0), (x * 1).sum(0, True)))
     for _ in range(4):
         for found, wanted in zip(whole(x), (x.sum(0), x.mean(0), x.sum(0, True)), strict=True):
             assert found.equal(wanted) and found.shape == wanted.shape
-    torch.testing.assert_close(x.sum(0).double(), x.double().sum(0), rtol=1e-4, atol=1e-3)
+    error = 1e-2 if dtype is torch.bfloat16 else 1e-4
+    torch.testing.assert_close(x.sum(0).double(), x.double().sum(0), rtol=error, atol=10 * error)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

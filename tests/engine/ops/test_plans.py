@@ -26,6 +26,10 @@ CALLS = {
     "max": lambda x: torch.max(x, 1).values,
     "stack": lambda x: torch.stack((x, x), 1),
     "interpolate": lambda x: F.interpolate(x[None], scale_factor=1.5, mode="linear"),
+    "sizes as a list": lambda x: F.interpolate(x[None], [6], mode="linear", align_corners=True),
+    "fft": lambda x: torch.fft.fft(x, dim=0, norm="ortho").real,
+    "rfft2": lambda x: torch.fft.rfft2(x).imag,
+    "irfft": lambda x: torch.fft.irfft(x, 5),
     "group_norm": lambda x: F.group_norm(x[None], 2),
     "pool": lambda x: F.max_pool1d(x[None], 2),
     "cross_entropy": lambda x: F.cross_entropy(x, torch.arange(4)),
@@ -43,6 +47,14 @@ def test_a_plan_gives_the_same_bits(name):
     assert torch.equal(plain, recorded) and torch.equal(plain, planned) and plain.stride() == planned.stride()
     tracked = call(y.clone().requires_grad_())  # which goes by the body
     assert tracked.requires_grad and torch.equal(call(y), tracked)
+
+
+def test_a_plan_of_a_list_is_for_numbers_of_such_classes():
+    x = torch.randn(1, 2, 4)
+    for _ in range(3):
+        assert F.interpolate(x, [8]).shape == (1, 2, 8)
+    with pytest.raises(TypeError):
+        F.interpolate(x, [8.0])
 
 
 def test_a_tracked_convolution_with_a_bias_goes_by_a_plan(monkeypatch):

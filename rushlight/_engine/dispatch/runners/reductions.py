@@ -160,8 +160,8 @@ class Reducer:
 
         if mapped is to is None and of is not None and like.dtype.name in _HALVES:
             # Widened at once: NumPy does it element by element.
-            wide = self._by_numpy(np.empty(like.shape, of), axes, keepdim, work)
-            return lambda a: wide(converted(a, np.empty(a.shape, of)))
+            widened = self._by_numpy(np.empty(like.shape, of), axes, keepdim, work)
+            return lambda a: widened(converted(a, np.empty(a.shape, of)))
         if combine in ("any", "all") and like.dtype == np.bool_ and axes == (like.ndim - 1,):
             wide = f"u{like.shape[-1]}"
             if like.flags.c_contiguous and wide in _WORDS:

@@ -16,7 +16,14 @@ import numpy as np
 from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.emit.lanes import Lane, is_float
 from rushlight._engine.kernels.emit.llvm_ir import Module
-from rushlight._engine.kernels.emit.scalar_code import item_size, load, load_some, storage_kind, store_some, widen
+from rushlight._engine.kernels.emit.scalar_code import (
+    item_size,
+    load,
+    load_some,
+    storage_kind,
+    store_some,
+    widen,
+)
 from rushlight._engine.kernels.loops.column_loops import CHUNK, ROWS_AT_ONCE, in_chunks
 from rushlight._engine.kernels.loops.row_plan import ramp
 from rushlight._engine.kernels.products.tile_code import Writer

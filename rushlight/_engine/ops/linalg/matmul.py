@@ -84,7 +84,8 @@ def unrounded_product_function(a: Array, b: Array) -> ArrayFunction:
     if found is not None:
         return found
     if is_low_precision(a):
-        return lambda a, b: unrounded_product(
+        multiply = unrounded_product_function(np.empty_like(a, np.float32), np.empty_like(b, np.float32))
+        return lambda a, b: multiply(
             converted(a, np.empty_like(a, np.float32)), converted(b, np.empty_like(b, np.float32))
         )
     if many and a.dtype.kind in "iu" and a.dtype == b.dtype:

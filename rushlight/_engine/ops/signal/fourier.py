@@ -24,8 +24,8 @@ from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 # --- the kernels ----------------------------------------------------------------------------------
 
 # How a transform is scaled: by 1, by 1 / sqrt(n) or by 1 / n. NumPy's name for it depends on the sign.
-_FORWARD = {"none": "backward", "root": "ortho", "n": "forward"}
-_BACKWARD = {"none": "forward", "root": "ortho", "n": "backward"}
+_FORWARD: dict[str, Any] = {"none": "backward", "root": "ortho", "n": "forward"}
+_BACKWARD: dict[str, Any] = {"none": "forward", "root": "ortho", "n": "backward"}
 
 
 def _sorted(a: Array, dims: Ints) -> Ints:
@@ -56,9 +56,9 @@ def _to_complex(a: Array, dims: Ints, scale: str, forward: bool) -> ArrayFunctio
     norm = (_FORWARD if forward else _BACKWARD)[scale]
     if len(dims) == 1:
         one = np.fft.fft if forward else np.fft.ifft
-        return _last(a, dims, lambda a: one(a, None, -1, norm))  # type: ignore[call-overload]
+        return _last(a, dims, lambda a: one(a, None, -1, norm))
     several, axes = np.fft.fftn if forward else np.fft.ifftn, tuple(range(-len(dims), 0))
-    return _last(a, _sorted(a, dims), lambda a: several(a, None, axes, norm))  # type: ignore[call-overload]
+    return _last(a, _sorted(a, dims), lambda a: several(a, None, axes, norm))
 
 
 @opaque(name="_fft_c2c", where=("aten",), node="fft_c2c")
@@ -92,14 +92,12 @@ def _fft_r2c(input, dim: Ints, scale: str, onesided: bool) -> ArrayFunction:
     n, norm = input.shape[dim[-1]], _FORWARD[scale]
     if len(dim) > 1:
         axes = tuple(range(-len(dim), 0))
-        return _last(input, dims, lambda a: np.fft.rfftn(a, None, axes, norm))  # type: ignore[arg-type]
+        return _last(input, dims, lambda a: np.fft.rfftn(a, None, axes, norm))
     if not 0 < n <= _SHORT:
-        return _last(input, dims, lambda a: np.fft.rfft(a, None, -1, norm))  # type: ignore[arg-type]
+        return _last(input, dims, lambda a: np.fft.rfft(a, None, -1, norm))
     waves, of = _waves(n, input.dtype, norm), f"c{2 * input.itemsize}"
     rows, half = (input.size // n, n), n // 2 + 1
-    return _last(
-        input, dims, lambda a: product(a.reshape(rows), waves).view(of).reshape(*a.shape[:-1], half)
-    )
+    return _last(input, dims, lambda a: product(a.reshape(rows), waves).view(of).reshape(*a.shape[:-1], half))
 
 
 @_fft_r2c.gradient
@@ -116,7 +114,8 @@ def _fft_c2r(input, dim: Ints, scale: str, size: int) -> ArrayFunction:
     _check_dtype(input)
 
     def real(a: Array) -> Array:
-        return np.fft.irfft(a, size, -1, _BACKWARD[scale])  # type: ignore[arg-type]
+        found: Array = np.fft.irfft(a, size, -1, _BACKWARD[scale])
+        return found
 
     if len(dim) == 1:
         return _last(input, dim, real)
@@ -124,7 +123,8 @@ def _fft_c2r(input, dim: Ints, scale: str, size: int) -> ArrayFunction:
 
     def run(a: Array) -> Array:
         found = others(a)
-        return _last(found, dim[-1:], real)(found)
+        last: Array = _last(found, dim[-1:], real)(found)
+        return last
 
     return run
 
