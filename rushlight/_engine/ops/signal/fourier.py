@@ -33,14 +33,19 @@ def _sorted(a: Array, dims: Ints) -> Ints:
     return tuple(sorted(dims, key=lambda d: -a.strides[d]))
 
 
-def _last(a: Array, dims: Ints, run: ArrayFunction) -> ArrayFunction:
-    """`run` of arrays with dims at their end, the others in the order of their strides; and turned back."""
+def orders(a: Array, dims: Ints) -> tuple[Ints, Ints]:
+    """How `a` is turned to have dims at its end, the others in the order of their strides; and the way back."""
     others = sorted((d for d in range(a.ndim) if d not in dims), key=lambda d: -a.strides[d])
     order = (*others, *dims)
-    if order == tuple(range(a.ndim)):
+    return order, tuple(sorted(range(a.ndim), key=order.__getitem__))
+
+
+def _last(a: Array, dims: Ints, run: ArrayFunction) -> ArrayFunction:
+    """`run` of arrays with dims at their end, and turned back."""
+    order, back = orders(a, dims)
+    if order == back == tuple(range(a.ndim)):
         return lambda a: np.ascontiguousarray(run(a))
-    inverse = sorted(range(a.ndim), key=order.__getitem__)
-    return lambda a: np.ascontiguousarray(run(a.transpose(order))).transpose(inverse)
+    return lambda a: np.ascontiguousarray(run(a.transpose(order))).transpose(back)
 
 
 def _check_dtype(a: Array) -> None:

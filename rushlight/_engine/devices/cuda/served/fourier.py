@@ -86,9 +86,9 @@ def _over(
 
 def _last(a: DeviceArray, dim: Any) -> tuple[DeviceArray, Callable[[DeviceArray], DeviceArray]]:
     """The rows' own way to turn dims to the end, and back, which looks at geometry alone."""
-    turned: Any = fourier._last
-    found: tuple[DeviceArray, Callable[[DeviceArray], DeviceArray]] = turned(a, dim)
-    return found
+    orders: Any = fourier.orders
+    order, back = orders(a, dim)
+    return a.transpose(order), lambda found: found.transpose(back)
 
 
 def _c2c(backend: Device, z: DeviceArray, dim: Any, scale: str, forward: bool) -> DeviceArray:
