@@ -34,7 +34,9 @@ def _sorted(a: Array, dims: Ints) -> Ints:
 
 
 def orders(a: Array, dims: Ints) -> tuple[Ints, Ints]:
-    """How `a` is turned to have dims at its end, the others in the order of their strides; and the way back."""
+    """How an array is turned to have dims at its end, the others in the order of their strides; the way
+    back.
+    """
     others = sorted((d for d in range(a.ndim) if d not in dims), key=lambda d: -a.strides[d])
     order = (*others, *dims)
     return order, tuple(sorted(range(a.ndim), key=order.__getitem__))
