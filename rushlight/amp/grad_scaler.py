@@ -16,7 +16,7 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.recording import replayed
-from rushlight.amp.unscaling import _amp_foreach_non_finite_check_and_unscale_
+from rushlight.amp.unscaling import _amp_foreach_non_finite_check_and_unscale_, _amp_update_scale_
 from rushlight.optim.optimizer import Optimizer
 
 
@@ -196,7 +196,9 @@ class GradScaler:
     def _step_that_scales(
         self, optimizer: Any, state: dict[str, Any], args: Any, kwargs: dict[str, Any]
     ) -> Any:
-        """The step of a program's own optimizer that reads `grad_scale` and `found_inf` off itself."""
+        """The step of an optimizer that reads `grad_scale` and `found_inf` off itself: a fused one, or a
+        program's own.
+        """
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:
             warn(
                 "GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. "
@@ -207,10 +209,10 @@ class GradScaler:
             return optimizer.step(*args, **kwargs, grad_scaler=self)
         if state["stage"] is OptState.READY:
             self._check_inf_per_device(optimizer)
-            optimizer.grad_scale = self._get_scale_async() * getattr(optimizer, "grad_scale", 1)
+            optimizer.grad_scale = self._scale * getattr(optimizer, "grad_scale", 1)
         else:
             optimizer.grad_scale = getattr(optimizer, "grad_scale", None)
-        optimizer.found_inf = sum(state["found_inf_per_device"].values())
+        optimizer.found_inf = self._on_one(state["found_inf_per_device"].values(), self._scale.device)
         result = optimizer.step(*args, **kwargs)
         del optimizer.grad_scale, optimizer.found_inf
         return result
@@ -248,16 +250,20 @@ class GradScaler:
         ]
         if not found:
             raise AssertionError("No inf checks were recorded prior to update.")
-        value, steps = factor.item(), self._growth_tracker.item() + 1
-        if any(f.item() for f in found):
-            value, steps = value * self._backoff_factor, 0
-        elif steps == self._growth_interval:
-            steps = 0
-            grown = torch.tensor(value * self._growth_factor, dtype=torch.float32)
-            # A factor that float32 cannot hold would make every gradient inf.
-            value = grown.item() if grown.isfinite() else value
-        factor.fill_(value)
-        self._growth_tracker.fill_(steps)
+        _amp_update_scale_(
+            factor,
+            self._growth_tracker,
+            self._on_one(found, factor.device),
+            self._growth_factor,
+            self._backoff_factor,
+            self._growth_interval,
+        )
+
+    @staticmethod
+    def _on_one(found: Iterable[Any], where: Any) -> Any:
+        """What was found on all devices, on one of them, which nobody waits for."""
+        first, *others = [f.to(where, non_blocking=True) for f in found]
+        return sum(others, first)
 
     def _check_inf_per_device(self, optimizer: Optimizer) -> dict[Any, Any]:
         scale, _ = self._check_scale_growth_tracker("_check_inf_per_device")

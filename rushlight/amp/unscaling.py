@@ -43,15 +43,31 @@ def _amp_update_scale_(
     """Adapt a factor, in place, to whether an iteration found inf or nan; growth_tracker counts those since
     that did not.
     """
+    if self.device.type != "cpu":
+        return _update_there(
+            self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval
+        )
+    value, steps = self.item(), int(growth_tracker.item()) + 1
     if found_inf.item():
-        self.mul_(scale_backoff_factor)
-        growth_tracker.zero_()
-        return self
-    steps = int(growth_tracker.item()) + 1
-    if steps == growth_interval:
-        grown = self * scale_growth_factor
-        if grown.isfinite().all():  # a factor that float32 cannot hold would make every gradient inf
-            self.copy_(grown)
+        value, steps = value * scale_backoff_factor, 0
+    elif steps == growth_interval:
         steps = 0
+        grown = torch.tensor(value * scale_growth_factor, dtype=torch.float32)
+        # A factor that float32 cannot hold would make every gradient inf.
+        value = grown.item() if grown.isfinite() else value
+    self.fill_(value)
     growth_tracker.fill_(steps)
     return self
+
+
+def _update_there(
+    factor: Any, tracker: Any, found_inf: Any, growth: float, backoff: float, growth_interval: int
+) -> Any:
+    """The same on a device, which nobody waits for."""
+    found, steps, value = found_inf != 0, tracker + 1, factor.double()
+    due = steps == growth_interval
+    grown = (value * growth).float()
+    larger = torch.where(due & grown.isfinite(), grown, factor)
+    factor.copy_(torch.where(found, (value * backoff).float(), larger))
+    tracker.copy_(steps.masked_fill(found | due, 0))
+    return factor

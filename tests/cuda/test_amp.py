@@ -86,3 +86,37 @@ def test_the_factor_may_be_made_before() -> None:
     assert scaler._scale.is_cuda and scaler.scale(torch.ones(1, device="cuda")).item() == 8
     with pytest.raises(AssertionError, match="_growth_tracker initialized before _scale"):
         scaler._lazy_init_scale_growth_tracker(torch.device("cuda"))
+
+
+def scaled_steps(cls, device, **options):
+    """Parameters, counts and factors along five steps, the second of which overflows."""
+    torch.manual_seed(0)
+    model = torch.nn.Linear(3, 2).to(device)
+    optimizer = cls(model.parameters(), lr=0.1, **options)
+    scaler = torch.amp.GradScaler(device, init_scale=8.0, growth_interval=2)
+    found = []
+    for step in range(5):
+        optimizer.zero_grad()
+        loss = model(torch.ones(4, 3, device=device)).square().sum()
+        scaler.scale(loss * (torch.inf if step == 1 else 1)).backward()
+        if step == 3:
+            scaler.unscale_(optimizer)
+        scaler.step(optimizer)
+        torch.cuda.set_sync_debug_mode("error")  # nobody waits for the factor
+        try:
+            scaler.update()
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+        counts = [state["step"].item() for state in optimizer.state.values() if "step" in state]
+        found.append((scaler.get_scale(), scaler._get_growth_tracker(), counts))
+        found.append([p.tolist() for p in model.parameters()])
+    return found
+
+
+@pytest.mark.parametrize("cls", [torch.optim.Adam, torch.optim.AdamW, torch.optim.SGD, torch.optim.Adagrad])
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_fused_optimizers_take_what_the_scaler_found(cls, device) -> None:
+    fused, plain = scaled_steps(cls, device, fused=True), scaled_steps(cls, device)
+    assert fused[::2] == plain[::2]
+    torch.testing.assert_close(fused[1::2], plain[1::2])
+    assert [factor for factor, *_ in fused[::2]] == [8.0, 4.0, 4.0, 8.0, 8.0]
