@@ -418,7 +418,7 @@ class Elementwise(Optimizer):
             p._grad = grad
 
     def _scaled(self, params: list[Tensor]) -> bool:
-        """Whether gradients are finite, as far as a GradScaler has looked; they are then unscaled, in place."""
+        """Whether gradients are finite, as far as a GradScaler has looked; they are then unscaled."""
         found, scale = getattr(self, "found_inf", None), getattr(self, "grad_scale", None)
         if found is not None and found.item():
             return False
