@@ -72,6 +72,22 @@ def test_a_backward_pass_is_refused(name):
     found["cuda"].backward()
 
 
+def test_gradients_of_bags_are_refused_for_maxima_alone():
+    places = torch.tensor([[0, 1, 1]], device="cuda")
+    found = {m: nn.EmbeddingBag(3, 2, mode=m, device="cuda")(places).sum() for m in ("max", "sum", "mean")}
+    torch.use_deterministic_algorithms(True)
+    with pytest.raises(RuntimeError, match="embedding_bag_backward_cuda_max"):
+        found.pop("max").backward()
+    for each in found.values():
+        each.backward()
+
+
+def test_unbatched_pools_are_told_apart():
+    for n in (2, 3):
+        found = getattr(nn, f"AdaptiveAvgPool{n}d")(2)(leaf(2, *(4,) * n))
+        assert found.grad_fn.name() == f"AdaptiveAvgPool{n}DBackward0"
+
+
 def test_gradients_of_samples_are_refused():
     for dims, name in ((2, "grid_sampler_2d_backward_cuda"), (3, "grid_sampler_3d_backward_cuda")):
         grid = torch.rand(1, *(3,) * dims, dims, device="cuda")
@@ -139,3 +155,12 @@ def test_streams_are_kept_beside():
     y.backward()
     torch.cuda.synchronize()
     assert x.grad.tolist() == [2.0] * 4
+
+
+def test_putting_is_refused_either_way():
+    torch.use_deterministic_algorithms(True)
+    for accumulate in (False, True):
+        with pytest.raises(RuntimeError, match="^put_ does not have"):
+            torch.zeros(4, device="cuda").put_(
+                _long(1, device="cuda"), torch.ones(1, device="cuda"), accumulate
+            )

@@ -102,10 +102,13 @@ def _padded(v: Values) -> str | None:
     return name and f"{name}{len(v['pad']) // 2}DBackward0"
 
 
-def _averaged(v: Values) -> str:
-    size = v["output_size"]
-    ones = all(s == 1 for s in (size if isinstance(size, (tuple, list)) else (size,)))
-    return "MeanBackward1" if ones else _over("AdaptiveAvgPool")(v)
+def _averaged(dims: int) -> Label:
+    def name(v: Values) -> str:
+        size = v["output_size"]
+        ones = all(s == 1 for s in (size if isinstance(size, (tuple, list)) else (size,)))
+        return "MeanBackward1" if ones else f"AdaptiveAvgPool{dims}DBackward0"
+
+    return name
 
 
 with open(os.path.join(os.path.dirname(__file__), "node_names.tsv"), encoding="utf-8") as _file:
@@ -145,8 +148,8 @@ _LABELS |= {
     "cross_entropy": _nll,
     "interpolate": _resampled,
     "pad": _padded,
-    "adaptive_avg_pool2d": _averaged,
-    "adaptive_avg_pool3d": _averaged,
+    "adaptive_avg_pool2d": _averaged(2),
+    "adaptive_avg_pool3d": _averaged(3),
     "norm": lambda v: None if v["p"] == "nuc" else "LinalgVectorNormBackward0",
     "linalg_cond": lambda v: "SqueezeBackward1" if v["p"] is None else None,
     "repeat_interleave": lambda v: (
