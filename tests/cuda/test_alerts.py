@@ -72,16 +72,6 @@ def test_a_backward_pass_is_refused(name):
     found["cuda"].backward()
 
 
-def test_gradients_of_bags_are_refused_for_maxima_alone():
-    places = torch.tensor([[0, 1, 1]], device="cuda")
-    found = {m: nn.EmbeddingBag(3, 2, mode=m, device="cuda")(places).sum() for m in ("max", "sum", "mean")}
-    torch.use_deterministic_algorithms(True)
-    with pytest.raises(RuntimeError, match="embedding_bag_backward_cuda_max"):
-        found.pop("max").backward()
-    for each in found.values():
-        each.backward()
-
-
 def test_unbatched_pools_are_told_apart():
     for n in (2, 3):
         found = getattr(nn, f"AdaptiveAvgPool{n}d")(2)(leaf(2, *(4,) * n))

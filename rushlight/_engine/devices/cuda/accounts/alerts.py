@@ -24,10 +24,8 @@ _OF_ROWS: dict[str, tuple[str, Callable[[Sequence[Any]], bool]]] = {
     "_nanmedian_dim": (_MEDIAN, lambda values: True),
     "put": ("put_", lambda values: True),
 }
-_BAGS = "EmbeddingBagBackward0"
 # By PyTorch's name of a node.
 _OF_NODES = {
-    _BAGS: "embedding_bag_backward_cuda_max",
     "AdaptiveAvgPool2DBackward0": "adaptive_avg_pool2d_backward_cuda",
     "AdaptiveAvgPool3DBackward0": "adaptive_avg_pool3d_backward_cuda",
     "AdaptiveMaxPool2DBackward0": "adaptive_max_pool2d_backward_cuda",
@@ -66,16 +64,6 @@ def called(row: str, values: Sequence[Any]) -> None:
     words, holds = _OF_ROWS.get(row, ("", None))
     if holds is not None and holds(values):
         alert(words)
-
-
-def _of_maxima(node: Node) -> bool:
-    """Whether a node of bags is of their greatest elements, which were taken from places."""
-    inner, names = [node], set[str]()
-    while inner:
-        names.add(inner[-1].name())
-        edges = inner.pop().next
-        inner += [edge[0] for edge in edges if edge is not None and "EmbeddingBackward0" not in names]
-    return "GatherBackward0" in names
 
 
 class _Passes:
@@ -118,11 +106,7 @@ class _Heard:
         if self.streams is not None:
             self.streams.go(node, grad)
         name = node.name()
-        if (
-            name not in _OF_NODES
-            or (name in _OTHER_WAY and PASSES.on(node.seq))
-            or (name == _BAGS and not _of_maxima(node))
-        ):
+        if name not in _OF_NODES or (name in _OTHER_WAY and PASSES.on(node.seq)):
             return
         if any([g is not None and g.is_cuda for g in (grad if node.multi else [grad])]):
             alert(_OF_NODES[name])
