@@ -28,6 +28,7 @@ nothing, since devices draw numbers of their own. A device is compared with what
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.util
 import json
 import math
@@ -50,6 +51,7 @@ SECONDS = 20  # for a stage of a case
 _NOTICED = 1.0  # seconds, below which nobody minds
 _FILE_SECONDS = 400
 _CALLS = 4  # of a compiled module: recorded, compared, compiled, run
+_OFTEN = ("matplotlib", "pandas", "scipy", "sklearn", "PIL")  # imported by every file, where they are there
 _UNNEEDED = ("tensorflow", "torchaudio", "torchtext")  # imported by every file, used by few
 
 
@@ -58,7 +60,7 @@ class Late(Exception):
 
 
 def _late(*_: Any) -> None:
-    raise Late("out of time")
+    raise Late(f"{SECONDS} s")
 
 
 # --- what the files import ------------------------------------------------------------------------
@@ -316,6 +318,9 @@ def run(out: Path, files: list[Path], stages: list[str], most: int, device: str)
     import torchvision  # noqa: F401  # files import it
 
     torch.set_num_threads(1)
+    for name in _OFTEN:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     for name in _UNNEEDED:
         _Anything(name)
     sys.modules["_paritybench_helpers"] = _helpers(torch)

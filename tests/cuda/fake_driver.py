@@ -378,6 +378,8 @@ class FakeDriver:
         if not self._is(event, "event") or (stream and not self._here(stream, "stream")):
             return INVALID_HANDLE
         works = self.live[event][1].get("captured")
+        if flags:
+            return 0 if stream in self.captures else INVALID_VALUE
         if works is not None:  # the stream joins the capture
             if not any(w is works for w in self.captures.values()):
                 return CAPTURED_EVENT
@@ -398,6 +400,17 @@ class FakeDriver:
         if not self._here(event, "event") or (stream and not self._here(stream, "stream")):
             return INVALID_HANDLE
         self.live[event][1].update(time=time.perf_counter(), captured=self.captures.get(stream or 0))
+        return 0
+
+    def _cuEventRecordWithFlags(self, event: int, stream: Any, flags: int) -> int:
+        works = self.captures.get(stream or 0)
+        if not flags or not self.context:
+            return self._cuEventRecord(event, stream)
+        if works is None:
+            return INVALID_VALUE  # external nodes are of captures alone
+        if not self._here(event, "event"):
+            return INVALID_HANDLE
+        works.append(lambda: self.live[event][1].update(time=time.perf_counter(), captured=None))
         return 0
 
     def _cuEventQuery(self, event: int) -> int:

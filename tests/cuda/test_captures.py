@@ -191,3 +191,43 @@ def test_normals_around_tensors_are_captured() -> None:
     graph.replay()
     torch.manual_seed(6)
     assert found.equal(torch.normal(mean, 1.5))
+
+
+def test_an_external_event_is_recorded_by_replays() -> None:
+    graph, before, after = torch.cuda.CUDAGraph(), *[torch.cuda.Event(True, external=True) for _ in range(2)]
+    x = torch.ones(64, 64, device="cuda")
+    x @ x
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph):
+        before.record()
+        y = x @ x
+        after.record()
+    with pytest.raises((ValueError, RuntimeError)):  # no replay has come to them
+        before.elapsed_time(after)
+    for _ in range(2):
+        graph.replay()
+        after.synchronize()
+        assert after.query() and before.elapsed_time(after) >= 0
+    assert y[0, 0].item() == 64
+
+
+def test_a_replay_waits_for_an_external_event() -> None:
+    side, event = torch.cuda.Stream(), torch.cuda.Event(external=True)
+    x, graph = torch.zeros(3, device="cuda"), torch.cuda.CUDAGraph()
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph):
+        torch.cuda.current_stream().wait_event(event)
+        y = x + 1
+    for k in range(1, 3):
+        with torch.cuda.stream(side):
+            x += 1
+            event.record()
+        graph.replay()
+        assert y.tolist() == [k + 1.0] * 3
+        side.wait_stream(torch.cuda.current_stream())
+
+
+@pytest.mark.devices("driver", 1)
+def test_the_drivers_graph_has_the_external_events(fake: Any) -> None:
+    test_an_external_event_is_recorded_by_replays()
+    test_a_replay_waits_for_an_external_event()

@@ -255,6 +255,9 @@ class Capture:
         self.workspaces: dict[Any, Any] = {}
         self.spoilt = False
         self.communicators: list[Any] = []  # of NCCL's operations in it
+        # Of a simulated device: the external events that its work records, and that it waits for.
+        self.recorded: list[Any] = []
+        self.awaited: list[Any] = []
         # Of a compiled call: pointwise work that is put off, to be fused with what follows
         # (kernels/fusing.py).
         self.fuses, self.groups = False, None
@@ -317,6 +320,11 @@ class Capture:
         if self.device.check is not None:
             self.reads += [Touched(a) for a in uses if a.handle is not None]
             self.writes += [Touched(a) for a in writes if getattr(a, "handle", None) is not None]
+
+    def node(self, stream: Any, work: Work, what: str) -> None:
+        """Work of a simulated device's stream that touches no memory."""
+        self.works.append((work, what))
+        self.branches[stream][stream] += 1
 
     def refused(self, what: str) -> RuntimeError:
         """The error for what waits for the device, or needs its numbers, while a graph is captured."""
@@ -459,7 +467,12 @@ class CUDAGraph:
             for each, _ in done.works:
                 each()
 
+        for event in done.awaited:
+            if event not in done.recorded:
+                event.hold(device.stream)
         device._submit(work, "a graph's replay", done.reads, done.writes, done)
+        for event in done.recorded:
+            event.follow(device.stream)
 
     def holds(self) -> bool:
         """Whether a replay does what the captured call would do now."""

@@ -79,8 +79,11 @@ class Stream:
 
     def wait_event(self, event: Event) -> None:
         """What is queued from now on runs after what the event has marked."""
-        if event._moment is not None:
+        if event._external:
+            event._outside_mark(self._queue).hold(self._queue)
+        elif event._moment is not None:
             self._queue.wait_for(event._moment.mark)
+        if event._moment is not None:
             tracing.tell(tracing.EVENT_WAIT, event.cuda_event, self._queue.number)
 
     def wait_stream(self, stream: Stream) -> None:
@@ -135,7 +138,11 @@ class ExternalStream(Stream):
 
 
 class Event:
-    """A mark in a stream's queue. enable_timing: whether elapsed_time() may be asked; False by default."""
+    """A mark in a stream's queue. enable_timing: whether elapsed_time() may be asked; False by default.
+
+    external: in a capture, it is recorded and waited for by the graph, at each replay, and may be asked about
+    outside; otherwise it orders the graph's own work.
+    """
 
     def __init__(
         self,
@@ -144,14 +151,25 @@ class Event:
         interprocess: bool = False,
         external: bool = False,
     ) -> None:
-        self.enable_timing = enable_timing
+        self.enable_timing, self._external = enable_timing, external
 
     _moment: Any = None
+    _external = False
+
+    def _outside_mark(self, queue: Queue) -> Any:
+        """The mark of an external event, which is one for all times that it is recorded."""
+        if self._moment is None:
+            self._moment = queue.outside(self.enable_timing)
+        return self._moment
 
     def record(self, stream: Stream | None = None) -> None:
         """Mark what is queued now in a stream, the current one if None."""
         queue = current_stream()._queue if stream is None else stream._queue
-        before, self._moment = self.cuda_event, queue.moment(self.enable_timing)
+        before = self.cuda_event
+        if self._external:
+            self._outside_mark(queue).record(queue)
+        else:
+            self._moment = queue.moment(self.enable_timing)
         if tracing.CallbackRegistry.active:
             if before:
                 tracing.tell(tracing.EVENT_DELETION, before)

@@ -156,6 +156,10 @@ class Stream:
         """A mark that notes when it is reached."""
         return TimedMark(self)
 
+    def outside(self, timing: bool) -> OutsideMark:
+        """A mark that is set again and again, also by graphs."""
+        return OutsideMark(self)
+
     def wait_for(self, mark: Mark) -> None:
         """What is queued from now on runs after what another stream has queued up to a mark."""
         if mark.stream is self or self.device.joins(self, mark.branch):
@@ -226,6 +230,41 @@ class TimedMark:
     def handle(self) -> int:
         """A number that stands for the driver's."""
         return id(self)
+
+
+class OutsideMark(TimedMark):
+    """What external events record: in a graph it is a node, which each replay comes to."""
+
+    __slots__ = ()
+
+    def __init__(self, stream: Stream) -> None:
+        self.time = None
+        self.mark = Mark(stream, stream.finished)
+        self.mark.branch = None
+
+    def record(self, stream: Stream) -> None:
+        """Set it at the present end of a queue, or of what is captured of it."""
+        capture = stream.device.captures.get(stream)
+        if capture is None:
+            self.follow(stream, self._reached)
+        else:
+            capture.node(stream, self._reached, "an event's record")
+            capture.recorded.append(self)
+
+    def follow(self, stream: Stream, work: Callable[[], None] | None = None) -> None:
+        """The end of a queue is where it is now, behind `work`."""
+        self.time = None
+        if work is not None:
+            stream.submit(work)
+        self.mark = stream.mark()
+
+    def hold(self, stream: Stream) -> None:
+        """What is queued from now on, or replayed of what is captured now, waits until it is reached."""
+        capture = stream.device.captures.get(stream)
+        if capture is None:
+            stream.wait_for(self.mark)
+        else:
+            capture.awaited.append(self)
 
 
 numbers = itertools.count(1)

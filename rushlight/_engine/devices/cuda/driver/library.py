@@ -65,6 +65,7 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "cuThreadExchangeStreamCaptureMode": (_PTR,),
     "cuEventCreate": (_PTR, _UINT),
     "cuEventRecord": (_PTR, _PTR),
+    "cuEventRecordWithFlags": (_PTR, _PTR, _UINT),
     "cuEventQuery": (_PTR,),
     "cuEventSynchronize": (_PTR,),
     "cuEventElapsedTime": (_PTR, _PTR, _PTR),

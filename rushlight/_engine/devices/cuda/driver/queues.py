@@ -8,20 +8,23 @@ from typing import Any
 
 from rushlight._engine.devices.cuda.driver.library import Driver
 
-_NON_BLOCKING, _NO_TIMING = 1, 2
+_NON_BLOCKING, _NO_TIMING, _EXTERNAL = 1, 2, 1
 
 
 class Event:
-    """An event of the driver's, recorded in a stream's queue; destroyed with the object."""
+    """An event of the driver's, recorded in a stream's queue unless that comes later; destroyed with the
+    object.
+    """
 
-    def __init__(self, queue: Queue, timing: bool) -> None:
+    def __init__(self, queue: Queue, timing: bool, later: bool = False) -> None:
         device, driver = queue.device, queue.device.driver
         self.driver: Driver = driver
         device.flush()
         with device.visited():
             self.handle = driver.handle("cuEventCreate", 0 if timing else _NO_TIMING)
             weakref.finalize(self, _destroyed, device, "cuEventDestroy_v2", self.handle).atexit = False
-            driver("cuEventRecord", self.handle, queue.handle)
+            if not later:
+                driver("cuEventRecord", self.handle, queue.handle)
 
 
 def _destroyed(device: Any, name: str, handle: int) -> None:
@@ -57,6 +60,10 @@ class Queue:
         """A mark that notes when it is reached."""
         return TimedMark(self, timing)
 
+    def outside(self, timing: bool) -> OutsideMark:
+        """A mark that is set again and again, also by graphs."""
+        return OutsideMark(self, timing)
+
     def wait_for(self, mark: Mark) -> None:
         """What is queued from now on runs after what another stream has queued up to a mark."""
         if mark.stream is not self:
@@ -74,9 +81,9 @@ class Queue:
 class Mark:
     """A place in a stream's queue."""
 
-    def __init__(self, stream: Queue, timing: bool = False) -> None:
-        self.branch = stream.device.branch(stream)
-        self.stream, self.event = stream, Event(stream, timing)
+    def __init__(self, stream: Queue, timing: bool = False, outside: bool = False) -> None:
+        self.branch = None if outside else stream.device.branch(stream)
+        self.stream, self.event = stream, Event(stream, timing, outside)
 
     def done(self) -> bool:
         """Whether nobody works on what came before it."""
@@ -122,3 +129,23 @@ class TimedMark:
     def handle(self) -> int:
         """The driver's."""
         return int(self.mark.event.handle)
+
+
+class OutsideMark(TimedMark):
+    """What external events record: one event of the driver's, for which a graph has nodes."""
+
+    def __init__(self, stream: Queue, timing: bool) -> None:
+        self.mark = Mark(stream, timing, True)
+
+    def record(self, stream: Queue) -> None:
+        """Set it at the present end of a queue, or let what is captured of it do so."""
+        self._told("cuEventRecordWithFlags", self.handle, stream.handle, stream)
+
+    def hold(self, stream: Queue) -> None:
+        """What is queued from now on, or replayed of what is captured now, waits until it is reached."""
+        self._told("cuStreamWaitEvent", stream.handle, self.handle, stream)
+
+    def _told(self, name: str, one: int, other: int, stream: Queue) -> None:
+        stream.device.enter()
+        stream.device.flush()
+        stream.device.driver(name, one, other, _EXTERNAL if stream in stream.device.captures else 0)
