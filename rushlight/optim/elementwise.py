@@ -422,9 +422,8 @@ class Elementwise(Optimizer):
         found, scale = getattr(self, "found_inf", None), getattr(self, "grad_scale", None)
         if found is not None and found.item():
             return False
-        if scale is not None and params:
-            for p in params:
-                p._grad.div_(scale.to(p.device))
+        for p in params if scale is not None else ():
+            p._grad.div_(scale.to(p.device))
         return True
 
     def _step_sparse(self, group: dict[str, Any]) -> list[tuple[Tensor, Any]]:
