@@ -261,7 +261,7 @@ class Elementwise(Optimizer):
     _defaults_of_older_groups: dict[str, Any] = {}
     _graph_devices = "['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']"
     _capture_states = "params and state_steps"
-    _step_supports_amp_scaling: bool  # of fused ones, to which a GradScaler hands over what it found
+    _step_supports_amp_scaling = property(lambda self: any([g.get("fused") for g in self.param_groups]))
     _formula: Callable[..., updates.Formula]
 
     def __init_subclass__(cls, formula: Callable[..., updates.Formula] | None = None, **more: Any) -> None:
@@ -320,8 +320,6 @@ class Elementwise(Optimizer):
         options = {name: given[name] for name in names.split()}
         check_options(options)
         super().__init__(params, options)
-        if options.get("fused"):
-            self._step_supports_amp_scaling = True
 
     # --- states -------------------------------------------------------------------------------------
 
@@ -411,20 +409,10 @@ class Elementwise(Optimizer):
         found = kept.get(id(group))
         if found is None or not found.hold(self, group):
             found = kept[id(group)] = self._make_plans(group)
-        if not group.get("fused") or self._scaled([p for plan in found.plans for p in plan.params]):
-            for plan in found.plans:
-                self._run(group, plan)
+        for plan in found.plans if not group.get("fused") or updates.unscaled(self, found.members) else ():
+            self._run(group, plan)
         for p, grad in aside:
             p._grad = grad
-
-    def _scaled(self, params: list[Tensor]) -> bool:
-        """Whether gradients are finite, as far as a GradScaler has looked; they are then unscaled."""
-        found, scale = getattr(self, "found_inf", None), getattr(self, "grad_scale", None)
-        if found is not None and found.item():
-            return False
-        for p in params if scale is not None else ():
-            p._grad.div_(scale.to(p.device))
-        return True
 
     def _step_sparse(self, group: dict[str, Any]) -> list[tuple[Tensor, Any]]:
         """Step the parameters with sparse gradients; these are put aside, and returned."""

@@ -8,7 +8,7 @@ formula is computed with ordinary ops, so that autograd sees it.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeVar
 
@@ -68,6 +68,16 @@ def touch(tensors: Any) -> None:
     """Tell autograd that these were written to."""
     for t in tensors:
         storage(t).version += 1
+
+
+def unscaled(optimizer: Any, params: Sequence[Any]) -> bool:
+    """Whether gradients are finite, as far as a GradScaler has told the optimizer; they are unscaled then."""
+    found, scale = getattr(optimizer, "found_inf", None), getattr(optimizer, "grad_scale", None)
+    if found is not None and found.item():
+        return False
+    for p in params if scale is not None else ():
+        p._grad.div_(scale.to(p.device))
+    return True
 
 
 @cache
