@@ -72,7 +72,8 @@ def touch(tensors: Any) -> None:
 
 def unscaled(optimizer: Any, params: Sequence[Any]) -> bool:
     """Whether gradients are finite, as far as a GradScaler has told the optimizer; they are unscaled then."""
-    found, scale = getattr(optimizer, "found_inf", None), getattr(optimizer, "grad_scale", None)
+    found: Any = getattr(optimizer, "found_inf", None)
+    scale: Any = getattr(optimizer, "grad_scale", None)
     if found is not None and found.item():
         return False
     for p in params if scale is not None else ():
