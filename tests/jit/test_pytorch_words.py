@@ -344,3 +344,60 @@ def test_traces_of_packed_sequences_take_other_lengths(kind: Any) -> None:
 def test_sizes_in_traces_may_be_tensors() -> None:
     traced = torch.jit.trace(lambda x: torch.zeros((2, x[0])), torch.tensor([3]))
     assert traced(torch.tensor([5])).shape == (2, 5)
+
+
+def test_text_of_values() -> None:
+    @torch.jit.script
+    def f(x: torch.Tensor) -> list[str]:
+        return [
+            str(1.0),
+            "{} {}".format(0.1, ["a"]),
+            "%s %d" % (2.0, 3),
+            f"{x}",
+            str((1, 2.5)),
+            str({"a": [1.0]}),
+            str(1e-7),
+        ]
+
+    assert f(torch.tensor([1.5, -2.25])) == [
+        "1.",
+        "0.10000000000000001 [a]",
+        "2. 3",
+        " 1.5000\n-2.2500\n[ CPUFloatType{2} ]",
+        "(1, 2.5)",
+        "{a: [1.]}",
+        "9.9999999999999995e-08",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("tensor", "wanted"),
+    [
+        (torch.tensor(0.1, dtype=torch.float64), "0.1\n[ CPUDoubleType{} ]"),
+        (torch.arange(6).view(2, 3), " 0  1  2\n 3  4  5\n[ CPULongType{2,3} ]"),
+        (torch.tensor([[1e-3, 2e-3]]), "0.001 *\n 1.0000  2.0000\n[ CPUFloatType{1,2} ]"),
+        (torch.tensor([1e-5, 1.0]), " 1.0000e-05\n 1.0000e+00\n[ CPUFloatType{2} ]"),
+        (
+            torch.tensor([[[1, 2]], [[30, 4]]]),
+            "(1,.,.) = \n 1  2\n\n(2,.,.) = \n 30   4\n[ CPULongType{2,1,2} ]",
+        ),
+        (torch.zeros(2, 0), "[ CPUFloatType{2,0} ]"),
+    ],
+)
+def test_text_of_tensors(tensor: torch.Tensor, wanted: str) -> None:
+    @torch.jit.script
+    def f(x: torch.Tensor) -> str:
+        return str(x)
+
+    assert f(tensor) == wanted
+
+
+def test_long_rows_are_printed_in_parts(capsys: pytest.CaptureFixture[str]) -> None:
+    @torch.jit.script
+    def f(x: torch.Tensor) -> None:
+        print(x, True, None)
+
+    f(torch.arange(21).view(1, 21))
+    told = capsys.readouterr().out
+    assert told.startswith("Columns 1 to 20  0   1   2 ")
+    assert told.endswith("\nColumns 21 to 21 20\n[ CPULongType{1,21} ] True None\n")

@@ -71,6 +71,10 @@ class PythonWriter(Writer):
             table = "__dict__"  # programs get it as it is, Python a copy
         return f"{base}.{table}[{name!r}]" if table else f"{base}.{name}"
 
+    def do_Print(self, node: Node) -> None:
+        """`rt.show(...)`: print, of values as PyTorch's programs show them."""
+        self.line(f"rt.show({', '.join(map(self.ref, node.inputs))})")
+
     def do_SetAttr(self, node: Node) -> None:
         """`object.name = value`."""
         place = self.attribute(node.inputs[0], node.attrs["name"])

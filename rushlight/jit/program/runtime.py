@@ -21,6 +21,7 @@ from rushlight.jit.awaiting import (
     _awaitable_nowait as _awaitable_nowait,
 )
 from rushlight.jit.frontend import Error
+from rushlight.jit.printing import told
 from rushlight.jit.program.containers import ScriptDict, ScriptList
 from rushlight.jit.program.types import Type, of_value
 from rushlight.nn import functional as F
@@ -141,14 +142,14 @@ def within(enter: Callable[..., Any], leave: Callable[..., Any], found: Any) -> 
         leave(found, None, None, None)
 
 
-def text(value: Any) -> str:
-    """str(value), as TorchScript prints it."""
-    return str(value)
+def show(*values: Any) -> None:
+    """print(...)."""
+    print(*map(told, values))
 
 
 def formatted(form: str, *values: Any) -> str:
     """ "...{}...".format(...)."""
-    return form.format(*map(text, values))
+    return form.format(*map(told, values))
 
 
 _PERCENT = (
@@ -160,11 +161,14 @@ _PERCENT = (
 
 def percent(form: str, *values: Any) -> str:
     """form % values."""
-    for letter in re.findall(r"%(.)", form):
+    letters = re.findall(r"%(.)", form)
+    for letter in letters:
         if letter not in "%sdicfFeE":
             raise RuntimeError(f"The specifier %{letter} is not supported in TorchScript format strings")
+    kinds = [letter for letter in letters if letter != "%"]
+    given = tuple(told(v) if kind == "s" else v for v, kind in zip(values, kinds, strict=False))
     try:
-        return form % values
+        return form % (*given, *values[len(given) :])
     except (TypeError, ValueError) as error:
         message = str(error)
         for said, template in _PERCENT:

@@ -115,7 +115,7 @@ def split(text: str, separator: str | None, limit: int) -> list[str]:
 
 # Ops that are a function of Python's, or of this package, on the same arguments.
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "str": rt.text,
+    "str": rt.told,
     "format": rt.formatted,
     "percentFormat": rt.percent,
     "ord": ord,
