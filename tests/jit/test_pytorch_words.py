@@ -401,3 +401,61 @@ def test_long_rows_are_printed_in_parts(capsys: pytest.CaptureFixture[str]) -> N
     told = capsys.readouterr().out
     assert told.startswith("Columns 1 to 20  0   1   2 ")
     assert told.endswith("\nColumns 21 to 21 20\n[ CPULongType{1,21} ] True None\n")
+
+
+class Number:
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __lt__(self, other: Number) -> bool:
+        return self.value < other.value
+
+    def __eq__(self, other: Number) -> bool:  # type: ignore[override]
+        return self.value == other.value
+
+    def __neg__(self) -> Number:
+        return Number(-self.value)
+
+    def __invert__(self) -> Number:
+        return Number(self.value + 100)
+
+    def __truediv__(self, other: Number) -> Number:
+        return Number(self.value * 10 + other.value)
+
+    def __mod__(self, other: Number) -> Number:
+        return Number(self.value % other.value)
+
+    def __setitem__(self, place: int, value: int) -> None:
+        self.value = place + value
+
+    def __delitem__(self, place: int) -> None:
+        self.value = place
+
+
+def test_operators_of_classes() -> None:
+    class Uses(torch.nn.Module):
+        def forward(self) -> tuple[bool, bool, list[int]]:
+            one, other = Number(5), Number(2)
+            found = [(-one).value, (~one).value, (one / other).value, (one % other).value]
+            numbers = [one, other]
+            numbers.sort()
+            found.append(numbers[0].value)
+            one[3] = 4
+            found.append(one.value)
+            del one[9]
+            found.append(one.value)
+            return one < other, one == other, found
+
+    scripted, file = torch.jit.script(Uses()), io.BytesIO()
+    torch.jit.save(scripted, file)
+    file.seek(0)
+    for made in (scripted, torch.jit.load(file)):
+        assert made() == (False, False, [-5, 105, 52, 1, 2, 7, 9])
+
+
+def test_the_greatest_of_a_float_and_an_integer() -> None:
+    @torch.jit.script
+    def f(d: dict[str, int]) -> tuple[float, float, int, tuple[str, int]]:
+        return max(1.5, 2), min(3, 2.5), max(1, 2), d.popitem()
+
+    assert list(map(repr, f({"a": 1, "b": 2}))) == ["2.0", "2.5", "2", "('a', 1)"]

@@ -59,6 +59,8 @@ BINARY = {
     ast.LShift: "__lshift__",
     ast.RShift: "__rshift__",
 }
+# What Python calls the methods of classes that are asked for some of these.
+_PYTHON = {"div": "truediv", "remainder": "mod"}
 _COMPARE = {
     ast.Eq: "eq",
     ast.NotEq: "ne",
@@ -366,10 +368,11 @@ class Expressions:
         ):
             name += "_"
         if left.type.kind == "Class":
-            owner, plain = left.type.cls, name.strip("_")
+            plain = _PYTHON.get(name, name.strip("_"))
             for own in (f"__i{plain}__", f"__{plain}__")[not inplace :]:
-                if owner.method(own) is not None:
-                    return self.value(self.call_method(Method(left, owner, own), [right], {}, node), node)
+                found = self.own(left, own, [right], node)
+                if found is not None:
+                    return found
             if inplace:
                 raise self.error(
                     node,
@@ -380,6 +383,12 @@ class Expressions:
             both = [self.tuple_item(v, i, node) for v in (left, right) for i in range(len(v.type.args))]
             return self.value(Items(both), node)
         return self.value(self.call_builtin(f"aten::{name}", [left, right], {}, node), node)
+
+    def own(self, value: Value, name: str, args: list[Any], node: Any) -> Value | None:
+        """What a method with underscores gives that the class of an object has; None where it has none."""
+        if value.type.kind != "Class" or value.type.cls.method(name) is None:
+            return None
+        return self.value(self.call_method(Method(value, value.type.cls, name), args, {}, node), node)
 
     def at_UnaryOp(self, node: ast.UnaryOp) -> Any:
         """`not`, `-`, `~`; a literal's sign becomes part of the literal."""
@@ -398,7 +407,8 @@ class Expressions:
             and value.type in (INT, FLOAT, COMPLEX)
         ):
             return self.constant(node, -value.node.attrs["value"])
-        return self.call_builtin(f"aten::{_UNARY[type(node.op)]}", [value], {}, node)
+        own = self.own(value, "__neg__" if isinstance(node.op, ast.USub) else "__invert__", [], node)
+        return own or self.call_builtin(f"aten::{_UNARY[type(node.op)]}", [value], {}, node)
 
     def at_Compare(self, node: ast.Compare) -> Any:
         """A comparison; `a < b < c` as `a < b and b < c`."""
@@ -429,6 +439,10 @@ class Expressions:
             if schema is None:
                 return self.constant(node, not isinstance(op, (ast.Eq, ast.Is)))
             return self.emit(node, kind, [left, right], BOOL, schema=schema).output
+        if not isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
+            own = self.own(left, f"__{_COMPARE[type(op)]}__", [right], node)
+            if own is not None:
+                return own
         if left.type.kind == right.type.kind == "Tuple" and isinstance(op, (ast.Eq, ast.NotEq)):
             left, right = (self.listed(v, list_of(v.type.args[0]), node) for v in (left, right))
         found: Value = self.call_builtin(f"aten::{_COMPARE[type(op)]}", [left, right], {}, node)

@@ -341,7 +341,9 @@ class Compiler(Contexts):
         """base[...] = value."""
         self.refuse_items(base, "subscripted assignment", target)
         if base.type != TENSOR:
-            self.call_builtin("aten::_set_item", [base, self.expr(target.slice), value], {}, node)
+            place = self.expr(target.slice)
+            if self.own(base, "__setitem__", [place, value], node) is None:
+                self.call_builtin("aten::_set_item", [base, place, value], {}, node)
             return
         place = self.indexed(base, target.slice, node)
         made = place.node
@@ -382,7 +384,9 @@ class Compiler(Contexts):
                     target,
                     "del statements only support deletion at a single index, slicing is not supported",
                 )
-            self.call_builtin("aten::Delete", [self.expr(target.value), self.expr(target.slice)], {}, node)
+            base, place = self.expr(target.value), self.expr(target.slice)
+            if self.own(base, "__delitem__", [place], node) is None:
+                self.call_builtin("aten::Delete", [base, place], {}, node)
 
     def forget(self, target: ast.Name) -> None:
         """Take a variable away, also from the blocks around."""

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cmp_to_key
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -195,6 +196,18 @@ def comparable(found: list[Any]) -> list[Any]:
     return found
 
 
+def sorting_key(found: list[Any]) -> Callable[[Any], Any] | None:
+    """By what a list is sorted: objects of a file's class by its __lt__, which Python does not see."""
+    own = getattr(found[0], "_type", None) if found else None
+    if own is None or not own.trees:
+        return None
+    # What it needs, jit.program.execute, imports this file.
+    from rushlight.jit.program.execute import runner
+
+    less = runner(own.method("__lt__"))
+    return cmp_to_key(lambda one, other: int(less(other, one)) - int(less(one, other)))
+
+
 def index(found: list[Any], item: Any) -> int:
     """Where the first element is that equals the item."""
     try:
@@ -216,6 +229,18 @@ def part(value: Any, start: Any = None, end: Any = None, step: int = 1) -> Any:
     if step == -1 << 63:
         raise RuntimeError("List slice step is out of bounds")
     return value[start:end:step]
+
+
+def most(*given: Any) -> Any:
+    """max(...): of a float and an integer it is a float."""
+    found = max(*given)
+    return float(found) if len(given) > 1 and isinstance(sum(given), float) else found
+
+
+def least(*given: Any) -> Any:
+    """min(...): of a float and an integer it is a float."""
+    found = min(*given)
+    return float(found) if len(given) > 1 and isinstance(sum(given), float) else found
 
 
 def number(value: Any, whole: bool = False) -> Any:

@@ -216,8 +216,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "modf": math.modf,
     "abs": abs,
     "prim::abs": abs,
-    "prim::max": max,
-    "prim::min": min,
+    "prim::max": rt.most,
+    "prim::min": rt.least,
     "prim::RaiseException": rt.fail,
     "_unwrap_optional": rt.unwrapped,
 }

@@ -62,7 +62,8 @@ def pop(container: Any, *index: Any) -> Any:
 
 @plain("popitem")
 def popitem(found: dict[Any, Any]) -> tuple[Any, Any]:
-    return found.popitem()
+    key = next(iter(found), None)  # the first one, where Python takes the last
+    return key, found.pop(key)
 
 
 @plain("remove")
@@ -87,12 +88,12 @@ def sort(found: list[Any], descending: bool) -> None:
 
 @plain("sort.any")
 def sort_any(found: list[Any], descending: bool) -> None:
-    return rt.comparable(found).sort(reverse=descending)
+    return rt.comparable(found).sort(key=rt.sorting_key(found), reverse=descending)
 
 
 @plain("sorted.any")
 def sorted_any(found: list[Any]) -> list[Any]:
-    return sorted(rt.comparable(found))
+    return sorted(rt.comparable(found), key=rt.sorting_key(found))
 
 
 @plain("count.int", "count.float", "count.bool", "count.Tensor", "count.str")
