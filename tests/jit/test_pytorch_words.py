@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import types
 from collections import namedtuple
 from typing import Any
@@ -459,3 +460,37 @@ def test_the_greatest_of_a_float_and_an_integer() -> None:
         return max(1.5, 2), min(3, 2.5), max(1, 2), d.popitem()
 
     assert list(map(repr, f({"a": 1, "b": 2}))) == ["2.0", "2.5", "2", "('a', 1)"]
+
+
+def test_a_tensor_that_is_no_dim() -> None:
+    def dot(points, query, dim):  # type: ignore[no-untyped-def]
+        return (points * query).sum(dim)
+
+    with pytest.raises(RuntimeError, match="because it was not annotated with an explicit type"):
+        torch.jit.script(dot)
+
+
+def test_functions_of_math() -> None:
+    @torch.jit.script
+    def f(x: float) -> tuple[float, float, float, float, float, tuple[float, int], float]:
+        return (
+            math.expm1(x),
+            math.asinh(x),
+            math.acosh(x + 1),
+            math.atanh(x / 2),
+            math.remainder(5.0, 3.0),
+            math.frexp(x),
+            math.ldexp(x, 2),
+        )
+
+    wanted = (math.expm1(0.5), math.asinh(0.5), math.acosh(1.5), math.atanh(0.25), -1.0, (0.5, 0), 2.0)
+    assert f(0.5) == wanted
+
+
+def test_writes_at_places_are_told_of() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        x[0] = 4
+        return x
+
+    with pytest.warns(torch.jit.TracerWarning, match="might cause the trace to be incorrect"):
+        torch.jit.trace(f, torch.rand(3), _force_outplace=True)

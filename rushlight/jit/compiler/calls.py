@@ -265,14 +265,15 @@ class Calls(Indexing):
         """The values for a function's arguments."""
         taken, left = [], dict(kwargs)
         named = formal[len(formal) - function.named_only :] if function.named_only else []
+        more = len(function.arguments) - len(formal)  # self, which PyTorch counts
         if len(args) > len(formal) - len(named):
             missing = [name for name, _, d in named if name not in kwargs and d is schemas.REQUIRED]
             if missing:
                 raise self.error(node, f"\n{declaration(function)}:\nArgument {missing[0]} not provided.\n")
             raise self.error(
                 node,
-                f"\n{declaration(function)}:\nExpected at most {len(formal)} arguments but found {len(args)} "
-                "positional arguments.\n",
+                f"\n{declaration(function)}:\nExpected at most {len(formal) + more} arguments but found "
+                f"{len(args) + more} positional arguments.\n",
             )
         for i, (name, t, default) in enumerate(formal):
             if i < len(args):
@@ -361,6 +362,7 @@ class Calls(Indexing):
         inner = p.type.args[0] if p.type.kind == "Optional" else p.type
         if isinstance(value, list):
             element = inner.args[0] if inner.kind == "List" else INT
+            convert = convert and p.name != "self"  # sizes and dims, not the numbers of a list's own op
             if not value or not all(
                 subtype(v.type, element) or (convert and turns(v, element)) for v in value
             ):

@@ -176,8 +176,9 @@ class Conditions(Calls):
             return name in value.type.cls._fields
         if value.type.kind != "Class":
             shown = "Tensor (inferred)" if value.type == TENSOR else str(value.type)
+            shown = "but got a normal Tuple" if value.type.kind == "Tuple" else f"got {shown}"
             raise self.error(
-                node, f"hasattr's first argument must be an object or NamedTuple, got {shown} instead"
+                node, f"hasattr's first argument must be an object or NamedTuple, {shown} instead"
             )
         owner = value.type.cls
         if name in owner.fields or name in owner.constants:

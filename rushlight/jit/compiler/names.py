@@ -341,6 +341,8 @@ def named_builtin(found: Any) -> Any:
         return overloaded("rnn_utils", name)
     if module == "rushlight.sparse" and schemas.named(f"aten::_sparse_{name}"):
         return Builtin(f"aten::_sparse_{name}")
+    if found is math.remainder:  # aten::remainder is %
+        return Builtin("aten::mathremainder")
     if getattr(math, name, None) is found and any(
         TENSOR not in [p.type for p in s.parameters] for s in schemas.named(f"aten::{name}")
     ):

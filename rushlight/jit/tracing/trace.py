@@ -369,7 +369,7 @@ def _result(tracer: Tracer, found: Any, strict: bool) -> Value:
     if not isinstance(found, torch.Tensor):
         raise RuntimeError(
             "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced "
-            f"functions, got {kind}"
+            "functions"
         )
     return tracer.value(found)
 

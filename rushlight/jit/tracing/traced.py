@@ -72,11 +72,11 @@ def replaced_write(func: Any, name: str, written: torch.Tensor, value: Value) ->
     if plain == name or name.startswith("__") or not schemas.named(kind) or not hasattr(torch.Tensor, plain):
         return func
     if _plain(written)._is_view() and (value.node is None or value.node.kind != "prim::Param"):
-        warn(_SHARED.format(name), TracerWarning)
+        warn(SHARED.format(name), TracerWarning)
     return Builtin(kind)
 
 
-_SHARED = (
+SHARED = (
     "There are 2 live references to the data region being modified when tracing in-place operator {}. This "
     "might cause the trace to be incorrect, because all other views that also reference this data will not "
     "reflect this change in the trace! On the other hand, if all other views use the same memory chunk, but "

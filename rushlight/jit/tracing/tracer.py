@@ -17,6 +17,7 @@ import numpy as np
 
 import rushlight as torch
 from rushlight._engine.autograd.function import KeepsFunctions
+from rushlight._engine.core.callers import warn
 from rushlight._engine.core.pytree import flatten
 from rushlight._engine.dispatch import interpreters
 from rushlight._engine.ops.signature import REQUIRED, rename_keywords
@@ -31,7 +32,14 @@ from rushlight.jit.program import schema as schemas
 from rushlight.jit.program.ir import Block, Example, Function, Value, read
 from rushlight.jit.program.types import INT, NONE, TENSOR, Type
 from rushlight.jit.state import OUT_OF_PLACE, paused, tracing
-from rushlight.jit.tracing.traced import TracedInt, TracedTensor, _plain, replaced_write
+from rushlight.jit.tracing.traced import (
+    SHARED,
+    TracedInt,
+    TracedTensor,
+    TracerWarning,
+    _plain,
+    replaced_write,
+)
 from rushlight.overrides import TorchFunctionMode
 from rushlight.sparse.tensor import PARTS, SparseTensor, make
 
@@ -512,6 +520,8 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
         tree = ast.parse(
             f"x[{', '.join(parts)}{',' * (len(parts) == 1 and isinstance(index, tuple))}]", mode="eval"
         ).body
+        if stored and self.out_of_place:
+            warn(SHARED.format("copy_"), TracerWarning)
         if name == "__getitem__":
             return compiler.indexed(self.value(base), tree.slice, _AT)  # type: ignore[attr-defined]
         compiler.set_item(self.value(base), tree, self.value(self.fitting(base, index, stored[0])), _AT)  # type: ignore[arg-type]
