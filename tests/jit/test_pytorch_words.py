@@ -494,3 +494,24 @@ def test_writes_at_places_are_told_of() -> None:
 
     with pytest.warns(torch.jit.TracerWarning, match="might cause the trace to be incorrect"):
         torch.jit.trace(f, torch.rand(3), _force_outplace=True)
+
+
+def test_numbers_of_two_kinds_are_not_the_same() -> None:
+    @torch.jit.script
+    def f(a: bool, b: int, c: float) -> tuple[bool, bool, bool]:
+        return a is b, b is c, b is 1  # type: ignore[comparison-overlap]  # noqa: F632
+
+    assert f(True, 1, 1.0) == (False, False, True)
+
+
+def test_what_is_ignored_may_give_nothing() -> None:
+    class Ignores(torch.nn.Module):
+        @torch.jit.ignore
+        def note(self, x: int):  # type: ignore[no-untyped-def]
+            return None
+
+        def forward(self) -> int:
+            self.note(3)
+            return 4
+
+    assert torch.jit.script(Ignores())() == 4

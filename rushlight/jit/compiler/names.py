@@ -104,19 +104,13 @@ class Names:
         try:
             found = getattr(namespace, name)
         except AttributeError:
-            space = getattr(namespace, "__name__", "").removeprefix("rushlight").removeprefix("torch")
             if namespace is torch and schemas.named(f"aten::{name}"):
                 return Builtin(f"aten::{name}")
             if isinstance(namespace, EnumType):
                 raise compiler.error(
                     node, f"type object '{namespace.__name__}' has no attribute '{name}'"
                 ) from None
-            what = (
-                "module"
-                if isinstance(namespace, types.ModuleType)
-                else f"'{type(namespace).__name__}' object"
-            )
-            raise compiler.error(node, f"{what} {space} has no attribute {name}") from None
+            raise compiler.error(node, f"object has no attribute {name}") from None
         if namespace is torch and schemas.named(f"aten::{name}") and not isinstance(found, type):
             return Builtin(f"aten::{name}")
         return Known(found)

@@ -208,7 +208,8 @@ class PythonWriter(Writer):
         if node.schema is None:
             return plain.templates[node.kind]
         name = node.kind.split("::")[1]
-        if name in _IDENTITIES and all(_is_number(value.type) for value in node.inputs):
+        kinds = {value.type.args[0] if value.type.kind == "Optional" else value.type for value in node.inputs}
+        if name in _IDENTITIES and len(kinds) == 1 and all(map(_is_number, kinds)):
             return plain.templates[_IDENTITIES[name]]
         keys = (f"{node.kind}.{node.schema.overload}", node.kind)
         formal = [p.type for p in node.schema.parameters]
@@ -230,8 +231,7 @@ _IDENTITIES = {"__is__": "aten::eq", "__isnot__": "aten::ne"}
 
 
 def _is_number(t: Type) -> bool:
-    inner = t.args[0] if t.kind == "Optional" else t
-    return inner.kind in ("int", "float", "bool", "complex", "Device")
+    return t.kind in ("int", "float", "bool", "complex", "Device")
 
 
 def _function(name: str, overload: str) -> Callable[..., Any] | None:
@@ -279,6 +279,8 @@ def runner(function: Function) -> Callable[..., Any]:
 
 def _of_type(value: Any, t: Type) -> Any:
     """What a function gave that stays Python, as a program takes it; RuntimeError for something else."""
+    if value is None and t == TENSOR:
+        return None  # nobody said that it gives a tensor, and nobody reads it
     fitting = _sequenced(value, t)
     if not castable(fitting, t):
         raise RuntimeError(
