@@ -9,7 +9,9 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.callers import warn
+from rushlight.jit.compiler.names import named_builtin
 from rushlight.jit.compiler.values import Builtin
+from rushlight.jit.frontend import NoForm
 from rushlight.jit.program import schema as schemas
 from rushlight.jit.program.ir import Value
 from rushlight.jit.state import paused, tracing
@@ -60,6 +62,21 @@ def recorded_whole(kind: str, function: Callable[..., Any], *args: Any) -> Any:
     with paused():
         found = function(*map(_plain, args))
     return tracer.record(Builtin(kind), args, {}, found)
+
+
+def called(func: Any, name: str) -> Any:
+    """What a recorded function is in a program."""
+    if isinstance(func, Builtin):
+        return func
+    found = named_builtin(func)
+    short = name.removeprefix("_")
+    # torch.svd takes other arguments than torch.linalg.svd, whose row is _svd.
+    for plain in (name, f"linalg_{short}", short, short.removesuffix("_dim")):
+        if found is None and schemas.named(f"aten::{plain}"):
+            found = Builtin(f"aten::{plain}")
+    if found is None:
+        raise NoForm(f"torch.jit.trace: {name} has no form in TorchScript")
+    return found
 
 
 def replaced_write(func: Any, name: str, written: torch.Tensor, value: Value) -> Any:

@@ -23,7 +23,7 @@ from rushlight._engine.dispatch import interpreters
 from rushlight._engine.ops.signature import REQUIRED, rename_keywords
 from rushlight._torch_dispatch import methods
 from rushlight.export import overloads
-from rushlight.jit.compiler.names import Names, named_builtin
+from rushlight.jit.compiler.names import Names
 from rushlight.jit.compiler.statements import Compiler
 from rushlight.jit.compiler.values import Builtin, Items
 from rushlight.jit.frontend import NoForm, Source
@@ -38,6 +38,7 @@ from rushlight.jit.tracing.traced import (
     TracedTensor,
     TracerWarning,
     _plain,
+    called,
     replaced_write,
 )
 from rushlight.overrides import TorchFunctionMode
@@ -481,7 +482,7 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
             func = replaced_write(func, name, args[0], self.value(args[0]))
         values = [self.value(a) for a in args]
         named = {k: self.value(v) for k, v in kwargs.items()}
-        value = self.compiler.call(_called(func, name), values, named, _AT)
+        value = self.compiler.call(called(func, name), values, named, _AT)
         if isinstance(found, torch.Tensor) and isinstance(value, Value) and value.type.kind == "Tuple":
             value = self.compiler.parts(value, len(value.type.args), _AT)[0]  # the op's first result
         if "unique_consecutive" in (name, getattr(func, "kind", "")[6:]) and isinstance(
@@ -688,18 +689,3 @@ def _same(value: Any, default: Any) -> bool:
     if value is default:
         return True
     return type(value) is type(default) and not isinstance(value, torch.Tensor) and bool(value == default)
-
-
-def _called(func: Any, name: str) -> Any:
-    """What a recorded function is in a program."""
-    if isinstance(func, Builtin):
-        return func
-    found = named_builtin(func)
-    short = name.removeprefix("_")
-    # torch.svd takes other arguments than torch.linalg.svd, whose row is _svd.
-    for plain in (name, f"linalg_{short}", short, short.removesuffix("_dim")):
-        if found is None and schemas.named(f"aten::{plain}"):
-            found = Builtin(f"aten::{plain}")
-    if found is None:
-        raise NoForm(f"torch.jit.trace: {name} has no form in TorchScript")
-    return found
