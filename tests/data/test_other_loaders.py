@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from rushlight.utils.data import dataloader, iterator
+import rushlight as torch
+from rushlight.utils.data import DataLoader, dataloader, iterator
 
 
 class Loader:
@@ -33,3 +35,24 @@ class Loader:
 def test_loaders_of_others(num_workers: int) -> None:
     kind = iterator._MultiProcessingDataLoaderIter if num_workers else iterator._SingleProcessDataLoaderIter
     assert list(kind(Loader(num_workers))) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_program_may_begin_further_on_by_its_own_functions(
+    monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    begin = iterator._BaseDataLoaderIter.__init__
+
+    def further(self: Any, loader: Any) -> None:
+        begin(self, loader)
+        next(self._sampler_iter)
+
+    def again(self: Any, loader: Any, first_iter: bool = False) -> None:
+        if not first_iter:
+            self._sampler_iter = iter(self._index_sampler)
+
+    monkeypatch.setattr(iterator._BaseDataLoaderIter, "__init__", further)
+    monkeypatch.setattr(iterator._BaseDataLoaderIter, "_reset", again)
+    loader = DataLoader(torch.arange(4), num_workers=workers, persistent_workers=workers > 0)
+    assert [int(x) for x in loader] == [1, 2, 3]
+    assert [int(x) for x in loader] == ([0, 1, 2, 3] if workers else [1, 2, 3])

@@ -210,3 +210,19 @@ def test_the_trace_of_a_modules_forward_is_a_module():
     traced = torch.jit.trace(layer.forward, torch.ones(1, 2))
     assert isinstance(traced, torch.jit.ScriptModule)
     assert torch.equal(traced(torch.ones(4, 2)), layer(torch.ones(4, 2)))
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda x, i: x[..., i],
+        lambda x, i: x[..., i, i],
+        lambda x, i: x[:, i, ..., i],
+        lambda x, i: x[..., None, i],
+        lambda x, i: x[0, ..., [0, 1], :],
+        lambda x, i: x[..., x[0, 0] > 0],
+    ],
+)
+def test_a_trace_gathers_behind_dots(of):
+    x, i = torch.randn(4, 4, 4, 4), torch.tensor([0, 2])
+    assert torch.equal(torch.jit.trace(of, (x, i))(x, i), of(x, i))

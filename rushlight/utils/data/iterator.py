@@ -64,9 +64,9 @@ class _BaseDataLoaderIter:
         """Whether its workers were stopped by an error."""
         return False
 
-    def _reset(self, loader: Any) -> None:
-        """Begin another pass."""
-        raise NotImplementedError
+    def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        """Begin a pass, the first one or another. Programs put their own function here, to begin elsewhere."""
+        self._sampler_iter, self._num_yielded = iter(self._index_sampler), 0
 
     def _pass_over(self) -> None:
         """Draw and forget what was used already."""
@@ -183,15 +183,18 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
         self._dataset_fetcher = self._recipe.fetcher()
         self._ahead = (loader.prefetch_factor or 0) * self._num_workers
-        self._start(again=self._num_workers > 0)
+        if self._num_workers:
+            self._reset(loader, first_iter=True)
+        else:
+            self._start()
 
-    def _reset(self, loader: Any) -> None:
-        self._begin(loader)
-        self._start(again=True)
+    def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        if not first_iter:
+            self._begin(loader)
+        super()._reset(loader, first_iter)
+        self._start()
 
-    def _start(self, again: bool) -> None:
-        if again:
-            self._sampler_iter = iter(self._index_sampler)
+    def _start(self) -> None:
         self._pass_over()
         self._number, self._drawn = self._skip, deque(self._next_indices(self._ahead))
         self._began()
@@ -272,7 +275,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._pool: Any = _worker_pool(loader.worker)(job, loader.multiprocessing_context)
         # Runs when the iterator is dropped, also at the end of the program.
         self._stop = weakref.finalize(self, self._pool.stop)
-        self._start()
+        self._reset(loader, first_iter=True)
 
     def _batches_per_message(self, loader: Any) -> int:
         """More than 1 where batches are small, merely rows of tensors, and their indices can be foreseen."""
@@ -288,15 +291,16 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             return 1
         return max(1, min(_MOST_GROUPED, _SMALL // size))
 
-    def _reset(self, loader: Any) -> None:
-        """Another epoch by the same workers."""
-        self._begin(loader)
-        for worker in range(self._num_workers):
-            self._pool.put(worker, "again")
+    def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        """The first epoch, or another one by the same workers."""
+        if not first_iter:
+            self._begin(loader)
+            for worker in range(self._num_workers):
+                self._pool.put(worker, "again")
+        super()._reset(loader, first_iter)
         self._start()
 
     def _start(self) -> None:
-        self._sampler_iter = iter(self._index_sampler)
         self._pass_over()
         # Numbers go on from epoch to epoch, so that late answers to an abandoned one are known as such.
         self._pass_number += 1

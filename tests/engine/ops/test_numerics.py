@@ -291,3 +291,22 @@ def test_gradients_of_samples_at_points(mode: str, padding: str) -> None:
     assert torch.autograd.gradgradcheck(sample, (image, grid))
     once = [torch.autograd.grad(sample(image, grid).sin().sum(), (image, grid)) for _ in range(3)]
     assert all(torch.equal(a, b) for later in once[1:] for a, b in zip(once[0], later, strict=True))
+
+
+@pytest.mark.parametrize("of", [torch.float32, torch.bfloat16, torch.int16, torch.uint8, torch.bool])
+@pytest.mark.parametrize("width", [1, 3, 2000])
+def test_different_rows_are_in_lexical_order(of, width):
+    torch.manual_seed(width)
+    least = 0 if of in (torch.uint8, torch.bool) else -2
+    x = torch.randint(least, 2, (40, 2)).repeat_interleave(width, 1)[:, :width].to(of)
+    values, back, counts = torch.unique(x, dim=0, return_inverse=True, return_counts=True)
+    assert values.tolist() == sorted({tuple(row): row for row in x.tolist()}.values())
+    assert torch.equal(values[back], x) and counts.tolist() == torch.bincount(back).tolist()
+
+
+def test_different_rows_of_zeros_of_two_signs_and_nan():
+    x = torch.tensor(
+        [[0.0, 1.0], [-0.0, 1.0], [float("nan"), 1.0], [float("nan"), 1.0], [-float("inf"), 1.0]]
+    )
+    values, back = torch.unique(x, dim=0, return_inverse=True)
+    assert back.tolist() == [1, 1, 2, 3, 0] and values[:2].tolist() == [[-float("inf"), 1.0], [0.0, 1.0]]

@@ -184,6 +184,36 @@ def _slices(a: Array, d: int, places: Array) -> Array:
     return np.moveaxis(np.ascontiguousarray(np.moveaxis(a, d, 0)[places]), 0, d)
 
 
+def _different_rows(rows: Array) -> tuple[Array, Array, Array]:
+    """Where each different row is first, in lexical order; each row's place among these; counts."""
+    order = np.argsort(_as_words(rows), kind="stable")
+    ranked = rows[order]
+    starts = np.ones(len(rows), bool)
+    starts[1:] = (ranked[1:] != ranked[:-1]).any(1)
+    back = np.empty(len(rows), np.int64)
+    back[order] = np.cumsum(starts) - 1
+    return order[starts], back, np.diff(starts.nonzero()[0], append=len(rows))
+
+
+def _as_words(rows: Array) -> Array:
+    """Each row as a string of bytes, which are in the order of the rows (by numpy.unique, which makes a field of
+    each column, wide rows take a thousand times as long).
+    """
+    if rows.dtype.kind == "c":
+        rows = rows.view(rows.real.dtype)
+    bits = rows.view(f"u{rows.dtype.itemsize}")
+    sign = bits.dtype.type(1 << (8 * bits.itemsize - 1))
+    if rows.dtype.kind == "f":
+        bits = np.where(rows == 0, bits.dtype.type(0), bits)  # the two zeros are one
+        bits = np.where(bits & sign, ~bits, bits | sign)
+    elif rows.dtype.kind == "i":
+        bits = bits ^ sign
+    width = rows.shape[1] * bits.itemsize
+    if not width:
+        return np.zeros(len(rows), "S1")
+    return np.ascontiguousarray(bits.astype(bits.dtype.newbyteorder(">"))).view(f"S{width}").reshape(-1)
+
+
 def _underivable(name: str) -> Any:
     """The rule of an op whose results require grad though they have none: backward says so."""
 
@@ -208,8 +238,8 @@ def unique(
         if not rows.shape[0]:
             first, back, count = (np.zeros(0, np.int64),) * 3
         else:
-            _, first, back, count = np.unique(rows, True, True, True, axis=0)
-        found = (_slices(input, d, first), back.reshape(-1), count)
+            first, back, count = _different_rows(rows)
+        found = (_slices(input, d, first), back, count)
         return _chosen(found, return_inverse, return_counts)
     flat = comparable(input).reshape(-1)
     options: Any = {"return_inverse": return_inverse, "return_counts": return_counts, "equal_nan": False}
