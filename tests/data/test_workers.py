@@ -107,9 +107,9 @@ def both(dataset: Any, **options: Any) -> None:
 
 def shared_memory() -> set[str]:
     """What is in shared memory, without semaphores: these are unlinked as they are made, so that a name that
-    is seen is one that another process is making just now.
+    is seen, of multiprocessing or the one that the C library begins with, is made by another process just now.
     """
-    return {name for name in os.listdir("/dev/shm") if not name.startswith("sem.mp-")}
+    return {name for name in os.listdir("/dev/shm") if not name.startswith("sem.")}
 
 
 @pytest.fixture(autouse=True)
