@@ -32,6 +32,7 @@ from rushlight.jit.program import schema as schemas
 from rushlight.jit.program.ir import Block, Example, Function, Value, read
 from rushlight.jit.program.types import INT, NONE, TENSOR, Type
 from rushlight.jit.state import OUT_OF_PLACE, paused, tracing
+from rushlight.jit.tracing.indices import without_dots
 from rushlight.jit.tracing.traced import (
     SHARED,
     TracedInt,
@@ -511,7 +512,7 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
         """x[...] and x[...] = y."""
         env, compiler = dict[str, Any](), self.compiler
         parts = []
-        for part in _without_dots(base, index if isinstance(index, tuple) else (index,)):
+        for part in without_dots(base, index if isinstance(index, tuple) else (index,)):
             if isinstance(part, slice):
                 bounds = (part.start, part.stop, part.step)
                 parts.append(":".join(["" if p is None else self.spelled(p, env, True) for p in bounds]))
@@ -573,25 +574,6 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
 
 
 _AT: Any = ast.Constant(0, lineno=0, col_offset=0, end_lineno=0, end_col_offset=0)
-
-
-def _without_dots(base: Any, index: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The index with slices for ... where a tensor or list stands behind it, which gathers: its dim is counted.
-
-    Scripts refuse such an index, as they do not know how many dims there are; a trace does.
-    """
-    place = next((i for i, part in enumerate(index) if part is Ellipsis), len(index))
-    if not any(isinstance(part, (torch.Tensor, list)) and _takes(part) for part in index[place + 1 :]):
-        return index
-    taken = sum(_takes(part) for part in index if part is not Ellipsis)
-    return (*index[:place], *[slice(None)] * (base.dim() - taken), *index[place + 1 :])
-
-
-def _takes(part: Any) -> int:
-    """How many dims a part of an index takes."""
-    if part is None or isinstance(part, bool):
-        return 0
-    return part.dim() if isinstance(part, torch.Tensor) and part.dtype == torch.bool else 1
 
 
 # PyTorch does not record these by name, but the one op that all of them are: the dims that each slides over.

@@ -65,7 +65,7 @@ class _BaseDataLoaderIter:
         return False
 
     def _reset(self, loader: Any, first_iter: bool = False) -> None:
-        """Begin a pass, the first one or another. Programs put their own function here, to begin elsewhere."""
+        """Begin a pass, the first one or another. Programs put a function of theirs here."""
         self._sampler_iter, self._num_yielded = iter(self._index_sampler), 0
 
     def _pass_over(self) -> None:

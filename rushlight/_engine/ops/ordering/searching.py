@@ -196,8 +196,9 @@ def _different_rows(rows: Array) -> tuple[Array, Array, Array]:
 
 
 def _as_words(rows: Array) -> Array:
-    """Each row as a string of bytes, which are in the order of the rows (by numpy.unique, which makes a field of
-    each column, wide rows take a thousand times as long).
+    """Each row as a string of bytes, which are in the order of the rows.
+
+    By numpy.unique, which makes a field of each column, wide rows take a thousand times as long.
     """
     if rows.dtype.kind == "c":
         rows = rows.view(rows.real.dtype)
