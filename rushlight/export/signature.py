@@ -106,7 +106,7 @@ class OutputSpec:
 
 
 # What a program's function may give, in containers that pytrees know.
-_GIVEN = (torch.Tensor, *SYMBOLIC, torch.ScriptObject, int, str, float, bool, type(None))
+_GIVEN = (torch.Tensor, *SYMBOLIC, int, str, float, bool, type(None))
 
 
 def check_outputs(leaves: list[Any]) -> None:
