@@ -214,7 +214,7 @@ class Reducer:
     def _begin(self) -> None:
         """The first gradient of a backward: what will not come is ready."""
         if self.static and self.counts is None:
-            hooks._runs.stack[0].callbacks.append(self._learnt)
+            hooks._runs.stack[0].at_end(self._learnt)
             return
         if self.static:
             absent = [n for n, count in enumerate(self.counts or ()) if not count]
@@ -247,7 +247,7 @@ class Reducer:
             self._send(self.next)
             self.next += 1
             if self.next == len(self.buckets):
-                hooks._runs.stack[0].callbacks.append(self._finish)
+                hooks._runs.stack[0].at_end(self._finish)
 
     def _fill(self, p: Tensor, view: Tensor) -> None:
         """A gradient's place in the bucket: divided, unless a hook does that."""

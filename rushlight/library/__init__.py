@@ -175,8 +175,14 @@ class CustomOpDef:
                 )
         if self._schema is None:
             bound.apply_defaults()
-        given = partial(_given, len(bound.args), tuple(bound.kwargs))
+        count, named = len(bound.args), dict(bound.kwargs)
         bound.apply_defaults()
+        for place, name in enumerate(self._signature.parameters if named else ()):
+            # By keyword, behind others that were left out: it goes by its place, as in PyTorch.
+            if name in named and name not in bound.kwargs:
+                del named[name]
+                count = place + 1
+        given = partial(_given, count, tuple(named))
         leaves, tree = flatten((bound.args, bound.kwargs))
         return tree, given, leaves
 

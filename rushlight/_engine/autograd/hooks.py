@@ -293,6 +293,12 @@ class Run:
         self._nodes, self._turns, self._what = nodes, turns, what
         self.number = next(_numbers)
 
+    def at_end(self, callback: Callable[[], None]) -> None:
+        """Call `callback` when the run is through."""
+        if self.callbacks is None:
+            self.callbacks = []
+        self.callbacks.append(callback)
+
     def reached(self) -> set[Node]:
         """The nodes that get a gradient."""
         return self._nodes(*self._what)
@@ -339,7 +345,4 @@ def queue_callback(callback: Callable[[], None]) -> None:
     """Call `callback` when the running backward is through."""
     if not _runs.stack:
         raise RuntimeError("Final callbacks can only be installed during backward pass.")
-    run = _runs.stack[-1]
-    if run.callbacks is None:
-        run.callbacks = []
-    run.callbacks.append(callback)
+    _runs.stack[-1].at_end(callback)

@@ -137,16 +137,17 @@ class Numbers:
         self._held = [*arrays]
         self._table = np.array([len(arrays), 0, *[a.ctypes.data for a in arrays]], np.int64)
         self._number = self._table[1:2].view(first.dtype)
-        self._equal, self._put = _of_numbers(8 * first.itemsize) if self.usable else (None, None)
+        if self.usable:
+            self._equal, self._put = _of_numbers(8 * first.itemsize)
 
     def equal(self) -> bool:
         """Whether all are the same, to the bit."""
-        return self._equal(self._table)  # type: ignore[no-any-return,misc]
+        return self._equal(self._table)
 
     def put(self, value: float) -> None:
         """Let all be this number."""
         self._number[0] = value
-        self._put(self._table)  # type: ignore[misc]
+        self._put(self._table)
 
 
 def bump(storages: list[Storage], quick: bool) -> None:
@@ -165,7 +166,7 @@ def _adder() -> Callable[[list[Any]], Any] | None:
 
 
 @cache
-def _of_numbers(bits: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def _of_numbers(bits: int) -> tuple[Callable[..., bool], Callable[..., None]]:
     return slots.made("equal", (), bits), slots.made("put", (), bits)
 
 
@@ -176,7 +177,10 @@ def _functions() -> tuple[Callable[..., bool], Callable[..., bool]]:
 
 @cache
 def _usable() -> bool:
-    things = [(wrap(np.zeros(1)), Tensor, ("_array",)), (Storage(), Storage, ("version",))]
+    things: list[tuple[Any, type, tuple[str, ...]]] = [
+        (wrap(np.zeros(1)), Tensor, ("_array",)),
+        (Storage(), Storage, ("version",)),
+    ]
     return slots.usable(things) and _numbered()
 
 

@@ -37,7 +37,7 @@ class Schedule:
         """Have end() called when backward is through."""
         if not self.armed:
             self.armed = True
-            hooks._runs.stack[0].callbacks.append(self.end)
+            hooks._runs.stack[0].at_end(self.end)
 
     def end(self) -> None:
         """All gradients have come: reduce what is left, wait, let go."""

@@ -128,7 +128,8 @@ def check_type(node: Any, compiler: Any) -> None:
         for part in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
             check_type(part, compiler)
         return
-    told = _OPERATORS.get(type(getattr(node, "op", None)))
+    operator: Any = type(getattr(node, "op", None))
+    told = _OPERATORS.get(operator)
     told = "apply" if isinstance(node, ast.Call) else told
     if isinstance(node, ast.Constant) and isinstance(node.value, (int, float, complex)):
         told = "const"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight.jit._logging import add_stat_value, time_point
+from rushlight.jit.printing import told
 from rushlight.jit.program import runtime as rt
 from rushlight.jit.templates.table import plain
 
@@ -115,7 +116,7 @@ def split(text: str, separator: str | None, limit: int) -> list[str]:
 
 # Ops that are a function of Python's, or of this package, on the same arguments.
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "str": rt.told,
+    "str": told,
     "format": rt.formatted,
     "percentFormat": rt.percent,
     "ord": ord,

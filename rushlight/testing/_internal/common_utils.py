@@ -254,7 +254,8 @@ class parametrize:
         self.values, self.name_fn = arg_values, name_fn
 
     def __call__(self, test: Test) -> Test:
-        test.__dict__.setdefault("_parametrized", []).append(self)
+        # What is there by name only, and decorated it further in, is a class.
+        test._parametrized = [*test.__dict__.get("_parametrized", ()), self]  # type: ignore[attr-defined]
         return test
 
     def cases(self) -> Iterator[tuple[str, dict[str, Any], list[Any]]]:

@@ -315,6 +315,14 @@ def dequantize_per_channel(
     return (moved * _along(scales, input, axis)).to(torch.float32 if out_dtype is None else out_dtype)
 
 
+def _per_token_quant_qparam_dim_check(input: Any, scales: Any, zero_points: Any) -> None:
+    """AssertionError where there is not a scale and a zero for each row."""
+    rows = math.prod(input.shape[:-1])
+    for what, t in (("scales", scales), ("zero_points", zero_points)):
+        if t.numel() != rows:
+            raise AssertionError(f"num_tokens: {rows} {what}: {t.size()}")
+
+
 @_op(
     "quantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, "
     "ScalarType dtype) -> Tensor"
@@ -324,10 +332,7 @@ def quantize_per_token(
 ) -> Any:
     """The integers of a tensor with a scale and a zero for each row."""
     _check_limits(quant_min, quant_max, dtype)
-    rows = math.prod(input.shape[:-1])
-    for what, t in (("scales", scales), ("zero_points", zero_points)):
-        if t.numel() != rows:
-            raise AssertionError(f"num_tokens: {rows} {what}: {t.size()}")
+    _per_token_quant_qparam_dim_check(input, scales, zero_points)
     return input.mul(1.0 / scales).add(zero_points).round().clamp(quant_min, quant_max).to(dtype)
 
 
