@@ -175,14 +175,13 @@ class CustomOpDef:
                 )
         if self._schema is None:
             bound.apply_defaults()
-        count, named = len(bound.args), dict(bound.kwargs)
+        count, names = len(bound.args), tuple(bound.kwargs)
         bound.apply_defaults()
-        for place, name in enumerate(self._signature.parameters if named else ()):
-            # By keyword, behind others that were left out: it goes by its place, as in PyTorch.
-            if name in named and name not in bound.kwargs:
-                del named[name]
-                count = place + 1
-        given = partial(_given, count, tuple(named))
+        if names:  # what stands behind others that were left out goes by its place, as in PyTorch
+            own = bound.kwargs
+            places = [i + 1 for i, name in enumerate(bound.arguments) if name in names and name not in own]
+            count, names = max([count, *places]), tuple(name for name in names if name in own)
+        given = partial(_given, count, names)
         leaves, tree = flatten((bound.args, bound.kwargs))
         return tree, given, leaves
 
