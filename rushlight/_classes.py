@@ -30,7 +30,8 @@ class _Classes(ModuleType):
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
-        return _ClassNamespace(f"torch.classes.{name}")
+        space = self.__dict__[name] = _ClassNamespace(f"torch.classes.{name}")
+        return space
 
 
 classes = _Classes("torch.classes")

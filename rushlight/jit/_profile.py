@@ -12,31 +12,39 @@ from rushlight.jit.frontend import Place, Source
 from rushlight.jit.program.failures import PLACES
 
 _HEADS = ("Line #", "Hits", "Time (ns)", "Line Contents")
-_local = threading.local()
-_running: list[_ScriptProfile] = []
+
+
+class _Here(threading.local):
+    """A thread's profiles that are enabled, and what followed its lines before."""
+
+    def __init__(self) -> None:
+        self.running: list[_ScriptProfile] = []
+        self.before: Any = None
+
+
+_here = _Here()
 
 
 class _ScriptProfile:
-    """Counts while it is enabled, in this thread; `dump` prints a table of each function that ran."""
+    """Counts in the thread that enables it; `dump` prints a table of each function that ran."""
 
     def __init__(self) -> None:
         self._counted: dict[tuple[Source, int], list[int]] = {}  # (text, line) -> times, nanoseconds
 
     def enable(self) -> None:
         """Count from now on."""
-        if self not in _running:
-            _running.append(self)
-        if getattr(_local, "before", None) is None:
-            _local.before = (sys.gettrace(),)
+        if not _here.running:
+            _here.before = sys.gettrace()
             sys.settrace(_called)
+        if self not in _here.running:
+            _here.running.append(self)
 
     def disable(self) -> None:
         """Count no more."""
-        if self in _running:
-            _running.remove(self)
-        if not _running and getattr(_local, "before", None) is not None:
-            sys.settrace(_local.before[0])
-            _local.before = None
+        if self in _here.running:
+            _here.running.remove(self)
+            if not _here.running:
+                sys.settrace(_here.before)
 
     def dump_string(self) -> str:
         """The tables; empty where no program ran."""
@@ -80,7 +88,7 @@ class _Lines:
         now = time.perf_counter_ns()
         if isinstance(self.place, Place):
             key = self.place.source, getattr(self.place.node, "lineno", 1)
-            for profile in _running:
+            for profile in _here.running:
                 counted = profile._counted.setdefault(key, [0, 0])
                 counted[0] += 1
                 counted[1] += now - self.since

@@ -46,6 +46,9 @@ class UnsupportedNodeError(NotSupportedError):
 class NoForm(RuntimeError):
     """An op takes no such arguments in TorchScript."""
 
+    def __reduce__(self) -> Any:
+        return RuntimeError, self.args
+
 
 NoForm.__name__, NoForm.__module__ = "RuntimeError", "builtins"  # as which programs see it
 

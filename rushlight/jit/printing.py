@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from enum import Enum
+from itertools import product
 from typing import Any
 
 import rushlight as torch
 
 _WIDE = 80  # characters of a line of a matrix
 _EXACT = 17  # digits that tell a float64 from all others
+_PAST = 2.0**63  # whole numbers from here on are no int64
 
 
 def told(value: Any) -> str:
@@ -36,7 +38,7 @@ def told(value: Any) -> str:
 
 def _float(value: float) -> str:
     """A number; whole ones end with a point."""
-    if abs(value) < 1e10 and value == int(value):
+    if -_PAST <= value < _PAST and value == int(value):
         return f"{int(value)}."
     return f"{value:.{_EXACT}g}"
 
@@ -54,7 +56,7 @@ def _tensor(tensor: torch.Tensor) -> str:
         form = _Form(numbers.tolist())
         lines = form.head() + "".join(f"{form.cell(value)}\n" for value in numbers.tolist())
     elif tensor.numel():
-        lines = "\n".join(_matrices(numbers, ()))
+        lines = "\n".join(_matrices(numbers))
     where = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta"}.get(tensor.device.type, "")
     return f"{lines}[ {where}{tensor.dtype.legacy}Type{{{','.join(map(str, sizes))}}} ]"
 
@@ -63,14 +65,12 @@ def _plain(value: float) -> str:
     return repr(value).removesuffix(".0")
 
 
-def _matrices(numbers: torch.Tensor, places: tuple[int, ...]) -> Iterator[str]:
-    """The matrices of a tensor, each with its place where there are several."""
-    if numbers.dim() > 2:
-        for i, part in enumerate(numbers):
-            yield from _matrices(part, (*places, i + 1))
-        return
-    head = f"({','.join(map(str, places))},.,.) = \n" if places else ""
-    yield head + _matrix(numbers.tolist(), 1 if places else 0)
+def _matrices(numbers: torch.Tensor) -> Iterator[str]:
+    """The matrices of a tensor, each with its place where there are several: the first dim goes fastest."""
+    for last_first in product(*map(range, numbers.shape[-3::-1])):
+        place = last_first[::-1]
+        head = f"({','.join(str(i + 1) for i in place)},.,.) = \n" if place else ""
+        yield head + _matrix(numbers[place].tolist(), 1 if place else 0)
 
 
 def _matrix(rows: list[list[float]], indent: int) -> str:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import math
+import pickle
+import sys
+import threading
 import types
 from collections import namedtuple
 from typing import Any
@@ -54,6 +57,7 @@ def test_refusals() -> None:
     ):
         with pytest.raises(RuntimeError, match=words) as error:
             torch.jit.script(function)
+        assert str(pickle.loads(pickle.dumps(error.value))) == str(error.value)
         if marked:
             assert f"{'~' * len(marked)} <--- HERE" in str(error.value)
 
@@ -120,6 +124,7 @@ def test_tensors_as_numbers() -> None:
         (torch.tensor(1.5), "a tensor of type Float as an integral argument"),
         (torch.tensor(1.5, requires_grad=True), "a tensor that requires grad as a scalar argument"),
         (torch.tensor([0]), "a tensor of dimension other than 0 as a scalar argument"),
+        (torch.tensor(False), "a tensor of type Bool as an integral argument"),
     ):
         with pytest.raises(RuntimeError, match=f"Cannot input {words}"):
             rows(x, given)
@@ -195,6 +200,14 @@ def test_lines_are_counted_and_hidden() -> None:
     told = profile.dump_string()
     assert "Line Contents" in told
     assert "for _ in range(3):" in told
+    other = torch.jit._ScriptProfile()
+    thread = threading.Thread(target=other.enable)
+    thread.start()
+    thread.join()
+    followed = sys.gettrace()
+    profile.enable()
+    profile.disable()
+    assert sys.gettrace() is followed
     with torch.jit._hide_source_ranges():
         assert "test_pytorch_words" not in repr(f.graph)
     assert "test_pytorch_words" in repr(f.graph)
@@ -203,6 +216,7 @@ def test_lines_are_counted_and_hidden() -> None:
 def test_classes_of_extensions() -> None:
     with pytest.raises(RuntimeError, match="Tried to instantiate class 'some.Thing', but it does not exist!"):
         torch.classes.some.Thing(3)
+    assert torch.classes.some is torch.classes.some
 
 
 class Counter:
@@ -232,10 +246,11 @@ def test_numbers_of_any_kind_as_integers() -> None:
 def test_traces_without_writes() -> None:
     def f(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         x += y
-        return x * 2
+        return torch.nn.functional.leaky_relu_(x * 2)
 
     traced = torch.jit.trace(f, (torch.ones(2), torch.ones(2)), _force_outplace=True)
     assert "aten::add_" not in str(traced.graph)
+    assert "aten::leaky_relu(" in str(traced.graph)
     x = torch.ones(2)
     assert torch.equal(traced(x, x), torch.full((2,), 4.0))
     assert torch.equal(x, torch.ones(2))
@@ -358,6 +373,8 @@ def test_text_of_values() -> None:
             str((1, 2.5)),
             str({"a": [1.0]}),
             str(1e-7),
+            str(1e18),
+            str(1e19),
         ]
 
     assert f(torch.tensor([1.5, -2.25])) == [
@@ -368,6 +385,8 @@ def test_text_of_values() -> None:
         "(1, 2.5)",
         "{a: [1.]}",
         "9.9999999999999995e-08",
+        "1000000000000000000.",
+        "1e+19",
     ]
 
 
@@ -381,6 +400,10 @@ def test_text_of_values() -> None:
         (
             torch.tensor([[[1, 2]], [[30, 4]]]),
             "(1,.,.) = \n 1  2\n\n(2,.,.) = \n 30   4\n[ CPULongType{2,1,2} ]",
+        ),
+        (
+            torch.arange(4).view(2, 2, 1, 1),
+            "(1,1,.,.) = \n 0\n\n(2,1,.,.) = \n 2\n\n(1,2,.,.) = \n 1\n\n(2,2,.,.) = \n 3\n[ CPULongType{2,2,1,1} ]",
         ),
         (torch.zeros(2, 0), "[ CPUFloatType{2,0} ]"),
     ],
@@ -460,6 +483,14 @@ def test_the_greatest_of_a_float_and_an_integer() -> None:
         return max(1.5, 2), min(3, 2.5), max(1, 2), d.popitem()
 
     assert list(map(repr, f({"a": 1, "b": 2}))) == ["2.0", "2.5", "2", "('a', 1)"]
+    with pytest.raises(RuntimeError, match="dictionary is empty"):
+        f({})
+
+    @torch.jit.script
+    def lists(a: list[int], b: list[int], x: float) -> tuple[list[int], list[int], int, float]:
+        return max(a, b), min(a, b), max(a), max(x, 1.0)
+
+    assert lists([1, 2], [3], math.nan) == ([3], [1, 2], 2, 1.0)
 
 
 def test_a_tensor_that_is_no_dim() -> None:

@@ -212,6 +212,7 @@ def test_the_trace_of_a_modules_forward_is_a_module():
     assert torch.equal(traced(torch.ones(4, 2)), layer(torch.ones(4, 2)))
 
 
+@pytest.mark.filterwarnings("ignore:indexing with dtype torch.uint8")
 @pytest.mark.parametrize(
     "of",
     [
@@ -221,6 +222,7 @@ def test_the_trace_of_a_modules_forward_is_a_module():
         lambda x, i: x[..., None, i],
         lambda x, i: x[0, ..., [0, 1], :],
         lambda x, i: x[..., x[0, 0] > 0],
+        lambda x, i: x[..., (x[0, 0] > 0).to(torch.uint8)],
     ],
 )
 def test_a_trace_gathers_behind_dots(of):

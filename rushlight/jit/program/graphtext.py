@@ -40,12 +40,11 @@ class GraphWriter:
         self.forked: list[Function] = []
         self.last: dict[str, Value] = {}  # of each name what the last if or loop that gives it gives
         self.said: set[str] = set()  # names that values were given
-        self.taken: set[str] = set()  # those of them that are in the text
+        self.taken: set[str] = set()  # names that are in the text
 
     def name(self, value: Value) -> str:
         """A new name for a value."""
         if value.name and value.name not in self.taken:
-            self.taken.add(value.name)
             self.spelled[value] = f"%{value.name}"
         elif value.hint == "self":
             self.spelled[value] = "%self"
@@ -55,6 +54,7 @@ class GraphWriter:
             self.spelled[value] = f"%{self.counted(value.hint)}"
         else:
             self.spelled[value] = f"%{self.numbered()}"
+        self.taken.add(self.spelled[value][1:])
         return f"{self.spelled[value]} : {type_text(value)}"
 
     def numbered(self) -> int:
@@ -74,10 +74,8 @@ class GraphWriter:
         """Whether a name has no number: of a constant that was an attribute, an unused argument, what the
         last if or loop of that name gives.
         """
-        if self.last.get(value.hint) is value:
-            return f"%{value.hint}" not in self.spelled.values()
-        if value.hint.startswith("self."):
-            return f"%{value.hint}" not in self.spelled.values()
+        if self.last.get(value.hint) is value or value.hint.startswith("self."):
+            return value.hint not in self.taken
         param = value.node is not None and value.node.kind == "prim::Param"
         return bool(value.hint) and param and not value.uses
 

@@ -76,7 +76,7 @@ SCRIPTED: WeakValueDictionary[int, Any] = WeakValueDictionary()
 def handed(value: Any, t: Type) -> Any:
     """An argument as a scripted function gets it: what it does to lists and dicts stays its own matter."""
     kind = t.kind
-    if isinstance(value, (ScriptList, ScriptDict)) or value is None or id(value) in SCRIPTED:
+    if isinstance(value, (ScriptList, ScriptDict)) or value is None:
         return value
     if kind in _PLAIN:
         return _PLAIN[kind](value)
@@ -93,7 +93,7 @@ def handed(value: Any, t: Type) -> Any:
         return tuple(parts) if t.cls is None else t.cls._make(parts)
     if kind == "Enum":
         return t.cls[value.name]
-    if kind == "Class" and _is_copied(t):
+    if kind == "Class" and _is_copied(t) and id(value) not in SCRIPTED:
         made = value.__class__.__new__(value.__class__)
         for name, part in t.cls.fields.items():
             setattr(made, name, handed(getattr(value, name), part))
@@ -205,7 +205,7 @@ def sorting_key(found: list[Any]) -> Callable[[Any], Any] | None:
     from rushlight.jit.program.execute import runner
 
     less = runner(own.method("__lt__"))
-    return cmp_to_key(lambda one, other: int(less(other, one)) - int(less(one, other)))
+    return cmp_to_key(lambda one, other: -int(less(one, other)))  # only less than 0 is asked for
 
 
 def index(found: list[Any], item: Any) -> int:
@@ -231,16 +231,14 @@ def part(value: Any, start: Any = None, end: Any = None, step: int = 1) -> Any:
     return value[start:end:step]
 
 
-def most(*given: Any) -> Any:
-    """max(...): of a float and an integer it is a float."""
-    found = max(*given)
-    return float(found) if len(given) > 1 and isinstance(sum(given), float) else found
+def most(one: Any, other: Any) -> Any:
+    """max(one, other) of numbers: of a float and an integer it is a float, and NaN first is passed over."""
+    return type(one + other)(one if one > other else other)
 
 
-def least(*given: Any) -> Any:
-    """min(...): of a float and an integer it is a float."""
-    found = min(*given)
-    return float(found) if len(given) > 1 and isinstance(sum(given), float) else found
+def least(one: Any, other: Any) -> Any:
+    """min(one, other) of numbers, as `most` does it."""
+    return type(one + other)(one if one < other else other)
 
 
 def number(value: Any, whole: bool = False) -> Any:
@@ -249,7 +247,7 @@ def number(value: Any, whole: bool = False) -> Any:
         raise RuntimeError("Cannot input a tensor that requires grad as a scalar argument")
     if value.dim():
         raise RuntimeError("Cannot input a tensor of dimension other than 0 as a scalar argument")
-    if whole and (value.is_floating_point() or value.is_complex()):
+    if whole and (value.dtype is torch.bool or value.is_floating_point() or value.is_complex()):
         shown = value.dtype.legacy
         raise RuntimeError(f"Cannot input a tensor of type {shown} as an integral argument")
     return value.item()

@@ -222,8 +222,10 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "modf": math.modf,
     "abs": abs,
     "prim::abs": abs,
-    "prim::max": rt.most,
-    "prim::min": rt.least,
+    "prim::max": max,
+    "prim::min": min,
+    **{f"prim::max.{overload}": rt.most for overload in ("", "float", "int_float", "float_int")},
+    **{f"prim::min.{overload}": rt.least for overload in ("", "float", "int_float", "float_int")},
     "prim::RaiseException": rt.fail,
     "_unwrap_optional": rt.unwrapped,
 }

@@ -62,7 +62,9 @@ def pop(container: Any, *index: Any) -> Any:
 
 @plain("popitem")
 def popitem(found: dict[Any, Any]) -> tuple[Any, Any]:
-    key = next(iter(found), None)  # the first one, where Python takes the last
+    if not found:
+        raise RuntimeError("popitem(): dictionary is empty")
+    key = next(iter(found))  # the first one, where Python takes the last
     return key, found.pop(key)
 
 

@@ -23,4 +23,4 @@ def _takes(part: Any) -> int:
     """How many dims a part of an index takes."""
     if part is None or isinstance(part, bool):
         return 0
-    return part.dim() if isinstance(part, torch.Tensor) and part.dtype == torch.bool else 1
+    return part.dim() if isinstance(part, torch.Tensor) and part.dtype in (torch.bool, torch.uint8) else 1

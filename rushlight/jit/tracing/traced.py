@@ -86,7 +86,8 @@ def replaced_write(func: Any, name: str, written: torch.Tensor, value: Value) ->
     name = func.kind.partition("::")[2] if isinstance(func, Builtin) else name
     plain = name.removesuffix("_")
     kind = f"aten::{plain}"
-    if plain == name or name.startswith("__") or not schemas.named(kind) or not hasattr(torch.Tensor, plain):
+    known = hasattr(torch.Tensor, plain) or hasattr(torch.nn.functional, plain)
+    if plain == name or name.startswith("__") or not schemas.named(kind) or not known:
         return func
     if _plain(written)._is_view() and (value.node is None or value.node.kind != "prim::Param"):
         warn(SHARED.format(name), TracerWarning)
