@@ -7,6 +7,7 @@ from typing import Any
 import rushlight as torch
 from rushlight import Tensor
 from rushlight._engine.core.services import service
+from rushlight.autograd.graph import increment_version
 from rushlight.nn.functional import conv1d, pad
 
 
@@ -20,11 +21,15 @@ def core_loop(waveform: Tensor, coefficients: Tensor, output: Tensor) -> Tensor:
     """
     _check(waveform, coefficients, output)
     length, order = waveform.shape[-1], coefficients.shape[1]
+    if output.is_meta:
+        increment_version(output)
+        return output
     if waveform.device.type == "cpu":
-        arrays = (waveform.detach().numpy(), coefficients.detach().numpy(), output.detach().numpy())
+        arrays = [t.detach().numpy() for t in (waveform.resolve_neg(), coefficients.resolve_neg(), output)]
         rows = waveform.shape[0] * waveform.shape[1]
         x, y = arrays[0].reshape(rows, length), arrays[2].reshape(rows, length + order - 1)
         service("linear recurrence")(x, arrays[1], y)
+        increment_version(output)
         return output
     for n in range(length):
         before = (output[:, :, n : n + order] * coefficients).sum(-1)
@@ -58,7 +63,8 @@ class _Recursive(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, a: Tensor) -> Tensor:
         order = a.shape[1]
         padded = x.new_zeros((*x.shape[:2], x.shape[2] + order - 1))
-        core_loop(x.contiguous(), a.flip(1).contiguous(), padded)
+        # By its name, for those who hear of ops: one op, not one for each sample.
+        torch.ops.torchaudio._lfilter_core_loop(x.contiguous(), a.flip(1).contiguous(), padded)
         y = padded[:, :, order - 1 :]
         ctx.save_for_backward(a, y)
         return y

@@ -8,13 +8,15 @@ from math import prod
 from typing import Any
 
 import rushlight as torch
-from rushlight._prims_common.dtypes import is_float_dtype
+from rushlight._prims_common.dtypes import is_float_dtype, is_grad_dtype
 from rushlight._prims_common.shapes import (
     canonicalize_dim,
     check_same_device,
     check_same_shape,
+    is_valid_permutation,
     validate_idx,
     validate_no_repeating_dims,
+    validate_shape,
 )
 
 _SPECIAL = {
@@ -55,7 +57,7 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def checked(self: Any, other: Any) -> Any:
         tensors = [t for t in (self, other) if isinstance(t, torch.Tensor)]
-        if len(tensors) == 2 and self.dtype is not other.dtype and self.ndim and other.ndim:
+        if len(tensors) == 2 and self.dtype is not other.dtype:
             raise RuntimeError(f"Tensor with dtype {other.dtype} is not the expected dtype of {self.dtype}!")
         check_same_device(*tensors, allow_cpu_scalar_tensors=True)
         check_same_shape(*tensors, allow_cpu_scalar_tensors=True)
@@ -112,7 +114,7 @@ def _broadcast_in_dim(a: Any, shape: Sequence[int], broadcast_dimensions: Sequen
         validate_idx(len(shape), place)
     for n, place in zip(a.shape, places, strict=True):
         if n not in (1, shape[place]):
-            raise AssertionError(f"{n} must be broadcastable to {shape[place]}")
+            raise RuntimeError(f"{n} must be broadcastable to {shape[place]}")
     for place in range(len(shape)):
         if place not in broadcast_dimensions:
             a = a.unsqueeze(place)
@@ -150,10 +152,11 @@ def _collapse_view(a: Any, start: int, end: int) -> Any:
         return a.view(sizes)
     except RuntimeError as error:
         message = "Attempting to view a collapsed tensor, but no such view exists!"
-        raise ValueError(message) from error
+        raise RuntimeError(message) from error
 
 
 def _split_dim(a: Any, dim: int, outer_length: int) -> Any:
+    validate_idx(a.ndim, dim)
     if outer_length == 0 or a.shape[dim] % outer_length:
         raise ValueError(
             f"Attempting to split dimension of length {a.shape[dim]}, but outer length of {outer_length} "
@@ -176,6 +179,8 @@ def _transpose(a: Any, permutation: Sequence[int]) -> Any:
             f"Attempting to permute a tensor of rank {a.ndim}, but received a permutation of length "
             f"{len(permutation)}!"
         )
+    if not is_valid_permutation(a.ndim, permutation):
+        raise ValueError(f"Received an invalid permutation, {permutation}!")
     return a.permute(permutation)
 
 
@@ -188,6 +193,7 @@ def _view_of_dtype(a: Any, dtype: torch.dtype) -> Any:
 
 
 def _reshape(a: Any, shape: Sequence[int]) -> Any:
+    validate_shape(shape)
     return a.reshape(shape).contiguous().clone()
 
 
@@ -220,7 +226,7 @@ def _item(a: Any) -> Any:
 def _limit(dtype: torch.dtype, which: str) -> Any:
     if dtype is torch.bool:
         return which == "max"
-    return getattr(torch.finfo(dtype) if is_float_dtype(dtype) else torch.iinfo(dtype), which)
+    return getattr(torch.finfo(dtype) if is_grad_dtype(dtype) else torch.iinfo(dtype), which)
 
 
 def _maximum_value(dtype: torch.dtype) -> Any:
@@ -259,8 +265,7 @@ def _amin(inp: Any, dims: Any, *, output_dtype: Any = None) -> Any:
 
 
 def _sum(inp: Any, dims: Any, *, output_dtype: Any = None) -> Any:
-    dims = _all_dims(inp, dims)
-    return torch.sum(inp, dims, dtype=output_dtype) if dims else inp.to(output_dtype or inp.dtype)
+    return torch.sum(inp, _all_dims(inp, dims), dtype=output_dtype)
 
 
 def _prod(inp: Any, dims: Any, *, output_dtype: Any = None) -> Any:

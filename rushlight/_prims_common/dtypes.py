@@ -12,7 +12,12 @@ Number = (bool, int, float, complex, torch.SymInt, torch.SymFloat, torch.SymBool
 IntLike = (int, torch.SymInt)
 FloatLike = (float, torch.SymFloat)
 BoolLike = (bool, torch.SymBool)
-_COMPLEX = {torch.float32: torch.complex64, torch.float64: torch.complex128, torch.bfloat16: torch.complex64}
+_REAL = {
+    torch.complex32: torch.float16,
+    torch.complex64: torch.float32,
+    torch.complex128: torch.float64,
+}
+_COMPLEX = {real: of for of, real in _REAL.items()} | {torch.bfloat16: torch.complex64}
 
 
 def corresponding_complex_dtype(dtype: torch.dtype) -> torch.dtype:
@@ -21,8 +26,8 @@ def corresponding_complex_dtype(dtype: torch.dtype) -> torch.dtype:
 
 
 def corresponding_real_dtype(dtype: torch.dtype) -> torch.dtype:
-    """The dtype of the parts of a complex one."""
-    return dtype.to_real()
+    """The dtype of the parts of a complex one; KeyError for others."""
+    return _REAL[dtype]
 
 
 _TYPES: tuple[type, ...] = (bool, int, float, complex)
@@ -160,7 +165,7 @@ def elementwise_dtypes(
     for x in args:
         if not isinstance(x, (*Number, torch.Tensor)):
             raise ValueError(f"Unexpected type {type(x)} when computing elementwise type promotion!")
-    of = cast.common_dtype([_rank(x) for x in args])
+    of = cast.common_dtype([_rank(x) for x in args]) if args else torch.bool
     computed = get_computation_dtype(of)
     if type_promotion_kind is kinds.NO_OPMATH:
         return of, of

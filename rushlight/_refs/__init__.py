@@ -19,7 +19,7 @@ _REVERSED = {"rpow": "__rpow__", "rtruediv": "__rtruediv__", "rfloordiv": "__rfl
 _OTHERS = frozenset(
     "to item T contiguous broadcast_shapes broadcast_tensors block_diag meshgrid empty empty_like "
     "empty_strided empty_permuted full ones zeros eye arange linspace logspace randn scalar_tensor equal "
-    "allclose".split()
+    "allclose is_complex".split()
 )
 
 

@@ -50,7 +50,7 @@ class dtype:
 
     def to_real(self) -> dtype:
         """The dtype of a complex dtype's parts; itself when real."""
-        return {"complex64": float32, "complex128": float64}.get(self.name, self)
+        return {"complex32": float16, "complex64": float32, "complex128": float64}.get(self.name, self)
 
     def to_complex(self) -> dtype:
         """The complex dtype with parts of this precision."""
