@@ -64,7 +64,7 @@ class _Recursive(torch.autograd.Function):
         order = a.shape[1]
         padded = x.new_zeros((*x.shape[:2], x.shape[2] + order - 1))
         # By its name, for those who hear of ops: one op, not one for each sample.
-        torch.ops.torchaudio._lfilter_core_loop(x.contiguous(), a.flip(1).contiguous(), padded)
+        getattr(torch.ops, "torchaudio")._lfilter_core_loop(x.contiguous(), a.flip(1).contiguous(), padded)
         y = padded[:, :, order - 1 :]
         ctx.save_for_backward(a, y)
         return y

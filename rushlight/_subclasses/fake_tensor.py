@@ -299,15 +299,11 @@ class FakeTensorMode(TorchDispatchMode):
             raise DynamicOutputShapeException(func)
         where = kwargs.get("device") or self._common_device(func, name, tensors) or "cpu"
         found = self._on_meta(func, args, kwargs, bool(tensors))
-        if func._schema.writes:
-            if not isinstance(args[0], FakeTensor):
-                return args[0]
-            if constant is None or args[0].constant is None:
-                self._forget(args[0])
-            else:
-                args[0].constant = constant
-            return args[0]
+        writes = func._schema.writes
+        written = self._written(func._schema, args, kwargs, constant) if writes else {}
         made = tree_map(lambda v: FakeTensor(self, v, _whole(where)) if isinstance(v, Tensor) else v, found)
+        if writes:
+            return _returned(func._schema.returns, made, written)
         if isinstance(made, FakeTensor):
             self._know(made, constant)
             if name in _FACTORIES:
@@ -325,6 +321,17 @@ class FakeTensorMode(TorchDispatchMode):
         made.constant = constant
         if constant is not None:
             self._known[id(made)] = made
+
+    def _written(self, schema: Any, args: Any, kwargs: Any, constant: Any) -> dict[Any, Any]:
+        """Of the arguments that an op has written to, by their aliases, no more is known than `constant`."""
+        given = dict(zip([p.name for p in schema.arguments], args, strict=False)) | kwargs
+        into = {p.alias_info.sets[0]: given.get(p.name) for p in schema.arguments if p.is_written}
+        for t in flatten(list(into.values()))[0]:
+            if isinstance(t, FakeTensor) and (constant is None or t.constant is None):
+                self._forget(t)
+            elif isinstance(t, FakeTensor):
+                t.constant = constant
+        return into
 
     def _forget(self, written: Any) -> None:
         """Of what shares memory with a tensor that was written to, no numbers are known any more."""
@@ -376,6 +383,16 @@ class FakeTensorMode(TorchDispatchMode):
         if "device" in kwargs_ or (not given and any(p.name == "device" for p in func._schema.arguments)):
             kwargs_["device"] = "meta"
         return run_below(FakeTensor, func, (), args_, kwargs_)
+
+
+def _returned(returns: Any, made: Any, written: dict[Any, Any]) -> Any:
+    """What an op gives that writes: the arguments that its signature says, and what it has made."""
+    results = made if len(returns) > 1 else (made,)
+    found = tuple(
+        written[r.alias_info.sets[0]] if r.is_written else value
+        for r, value in zip(returns, results, strict=False)
+    )
+    return found if len(returns) > 1 else found[0] if found else None
 
 
 def _sees(view: Tensor, tensors: list[Any]) -> bool:

@@ -7,12 +7,15 @@ import subprocess
 import sys
 import types
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import rushlight as torch
 from rushlight._engine.core.settings import settings
+from rushlight._subclasses.fake_tensor import FakeTensorMode
+from rushlight.fx.experimental.proxy_tensor import make_fx
 
 torch.ops.load_library("somewhere/_torchaudio.abi3.so")
 OPS = torch.ops.torchaudio
@@ -205,3 +208,31 @@ def test_compiled_module_of_older_versions_is_found(tmp_path: Path) -> None:
         [sys.executable, "-m", "rushlight", str(program)], capture_output=True, text=True, check=False
     )
     assert said.stdout.split() == ["True", "False", "None"], said.stderr
+
+
+def _loop(**options: Any) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    weights = torch.tensor([[0.5, 1.0]], **options)
+    return torch.ones(1, 1, 4, **options), weights, torch.zeros(1, 1, 5, **options)
+
+
+def test_core_loop_is_a_write_that_autograd_sees() -> None:
+    x, a, y = _loop()
+    loss = (torch.ones_like(y).requires_grad_() * y).sum()
+    OPS._lfilter_core_loop(x, a, y)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+def test_loops_are_ops_to_graphs_and_fake_tensors() -> None:
+    graph = make_fx(lambda x, a, y: OPS._lfilter_core_loop(x, a, y) + 1)(*_loop())
+    assert [str(n.target) for n in graph.graph.nodes if n.op == "call_function"] == [
+        "torchaudio._lfilter_core_loop.default",
+        "aten.add.Tensor",
+    ]
+    x, a, y = _loop()
+    assert torch.equal(graph(x, a, y), y + 1) and bool(y[0, 0, 1:].all())
+    with FakeTensorMode():
+        x, a, y = _loop()
+        assert OPS._lfilter_core_loop(x, a, y) is y and OPS._lfilter(x, a, a).shape == x.shape
+    x, a, y = _loop(device="meta")
+    assert OPS._lfilter_core_loop(x, a, y).is_meta and y._version == 1

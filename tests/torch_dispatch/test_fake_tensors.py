@@ -146,3 +146,21 @@ def test_writes_to_fake_views_of_real_tensors_are_none_to_these(view):
         made = view(real)
         made.add_(1)
     assert real.item() == 0
+
+
+def test_ops_that_write_give_what_their_signatures_say() -> None:
+    @torch.library.custom_op("fake_writes::nothing", mutates_args={"y"})
+    def nothing(x: torch.Tensor, y: torch.Tensor) -> None:
+        y.copy_(x.sum())
+
+    @torch.library.custom_op("fake_writes::new", mutates_args={"y"})
+    def new(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return torch.cat([x, y.copy_(x)])
+
+    new.register_fake(lambda x, y: torch.cat([x, y]))
+    with FakeTensorMode():
+        x, y = torch.zeros(3), torch.tensor(1)
+        assert nothing(x, x + 1) is None and new(x, x + 1).shape == (6,)
+        nothing(x, y)
+        with pytest.raises(DataDependentOutputException):
+            y.item()

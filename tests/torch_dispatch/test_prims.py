@@ -40,7 +40,7 @@ def test_primitive_views() -> None:
     x = torch.arange(24.0).view(2, 3, 4)
     assert prims.collapse(x, 0, 1).shape == (6, 4) and not prims.collapse(x, 0, 1)._is_view()
     assert prims.collapse_view(x, 1, 2)._is_view()
-    with pytest.raises(ValueError, match="no such view exists"):
+    with pytest.raises(RuntimeError, match="no such view exists"):
         prims.collapse_view(x.transpose(0, 1), 0, 2)
     with pytest.raises(AssertionError):
         prims.collapse(x, -1, 1)
@@ -122,3 +122,32 @@ def test_shapes() -> None:
     assert utils.invert_perm((2, 0, 1)) == [1, 2, 0] and utils.is_expandable_to((1, 3), (5, 2, 3))
     with pytest.warns(FutureWarning, match="will be removed in the future"):
         utils.check(True, lambda: "never said")
+
+
+def test_prims_refuse_what_is_none_of_theirs() -> None:
+    x = torch.arange(6.0).reshape(2, 3)
+    for call, error, words in (
+        (lambda: prims.add(x, torch.tensor(2)), RuntimeError, "expected dtype of torch.float32"),
+        (lambda: prims.collapse_view(x.t(), 0, 1), RuntimeError, "no such view exists"),
+        (lambda: prims.broadcast_in_dim(x[0], (2, 4), (1,)), RuntimeError, "3 must be broadcastable to 4"),
+        (lambda: prims.transpose(x, [1, 1]), ValueError, "invalid permutation"),
+        (lambda: prims.reshape(x, [-1]), RuntimeError, "."),
+        (lambda: prims.split_dim(x, -1, 3), AssertionError, "out of bounds"),
+    ):
+        with pytest.raises(error, match=words):
+            call()
+    assert prims.sum(x, []) == 15
+    assert prims.maximum_value(torch.complex64) == torch.finfo(torch.float32).max
+
+
+def test_half_precision_has_complex_numbers() -> None:
+    assert utils.corresponding_complex_dtype(torch.float16) is torch.complex32
+    assert utils.corresponding_real_dtype(torch.complex32) is torch.float16 is torch.complex32.to_real()
+    with pytest.raises(KeyError):
+        utils.corresponding_real_dtype(torch.float32)
+    assert utils.elementwise_dtypes(type_promotion_kind=KIND.DEFAULT) == (torch.bool, torch.bool)
+
+
+def test_references_of_transforms_are_functions() -> None:
+    assert_close(refs.fft.fft(torch.ones(4)), torch.fft.fft(torch.ones(4)))
+    assert refs.is_complex(torch.ones(1, dtype=torch.complex64))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.ops.table import NAMES, Row
+from rushlight._engine.tensors.construction.interop import tensor_beneath
 from rushlight._engine.tensors.operators import OPERATORS
 from rushlight._engine.tensors.tensor import Tensor, wrap
 
@@ -34,8 +35,8 @@ def operand(other: Any) -> Any:
         return other
     if not isinstance(other, np.ndarray):
         return None
-    over = getattr(other, "tensor", None)  # torch._numpy's arrays lie over tensors
-    return wrap(other) if over is None else over
+    beneath = tensor_beneath(other)
+    return wrap(other) if beneath is None else beneath
 
 
 def _forward(row: Row, name: str, call: Callable[..., Any] | None = None) -> Callable[..., Any]:

@@ -244,3 +244,13 @@ def test_conversions_round_as_pytorch_does() -> None:
     assert wide.half().item() == 1.0
     assert torch.tensor([1e9]).to(torch.float8_e4m3fn).float().item() == 448.0
     assert torch.tensor([1j]).bool().item() is True
+
+
+def test_attributes_of_other_objects_are_no_tensors() -> None:
+    class Named(np.ndarray):
+        tensor = 3
+
+    array: Any = np.arange(3).view(Named)
+    assert torch.from_numpy(array).tolist() == [0, 1, 2] == (torch.zeros(3) + array).tolist()
+    with pytest.raises(TypeError, match="expected np.ndarray"):
+        torch.from_numpy(type("Other", (), {"tensor": 3})())

@@ -171,9 +171,10 @@ class Event:
         else:
             self._moment = queue.moment(self.enable_timing)
         if tracing.CallbackRegistry.active:
-            if before:
+            if before and before != self.cuda_event:
                 tracing.tell(tracing.EVENT_DELETION, before)
-            tracing.tell(tracing.EVENT_CREATION, self.cuda_event)
+            if before != self.cuda_event:
+                tracing.tell(tracing.EVENT_CREATION, self.cuda_event)
             tracing.tell(tracing.EVENT_RECORD, self.cuda_event, queue.number)
 
     def __del__(self) -> None:

@@ -25,8 +25,14 @@ def from_numpy(ndarray: Any) -> Tensor:
         flags, of = ndarray.flags, _KINDS.get(id(ndarray.dtype))
         if of is not None and flags.c_contiguous and flags.writeable:
             return _lent(ndarray, of)
-    over = getattr(ndarray, "tensor", None)  # torch._numpy's arrays lie over tensors
-    return _borrowed(share(ndarray)) if over is None else over
+    beneath = tensor_beneath(ndarray)
+    return _borrowed(share(ndarray)) if beneath is None else beneath
+
+
+def tensor_beneath(array: Any) -> Tensor | None:
+    """The tensor that an array of torch._numpy lies over, which is NumPy's only to isinstance()."""
+    ours = isinstance(array, np.ndarray) and not issubclass(type(array), np.ndarray)
+    return array.tensor if ours else None
 
 
 def _borrowed(array: Any) -> Tensor:
