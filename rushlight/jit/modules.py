@@ -589,7 +589,9 @@ def _compile(owner: ClassType, name: str, forward: Any) -> Function | None:
     """A method of a module's type; forward: a function that stands in its place."""
     if name == CALL:
         return compile_call(owner)
-    return compile_method(owner, name) if name != "forward" or forward is None else method_of(forward, owner)
+    if name == "forward" and forward is not None:
+        return method_of(forward, owner, name=name)
+    return compile_method(owner, name)
 
 
 def _forward_of(module: Module) -> Any:

@@ -242,6 +242,16 @@ def test_numbers_of_any_kind_as_integers() -> None:
     found = torch.jit.script(f)(torch.arange(6), torch.tensor(3))
     assert [tuple(t.shape) for t in found] == [(2, 3), (3, 2), (18,)]
 
+    @torch.jit.script
+    def whole(n: torch.Tensor) -> int:
+        return n.item()
+
+    @torch.jit.script
+    def real(n: torch.Tensor) -> float:
+        return n  # type: ignore[return-value]
+
+    assert repr((whole(torch.tensor(3)), real(torch.tensor(3)))) == "(3, 3.0)"
+
 
 def test_traces_without_writes() -> None:
     def f(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -333,6 +343,9 @@ def test_a_forward_that_was_replaced_in_one_module() -> None:
 
     x = torch.tensor(1)
     assert [torch.jit.script(Replaced(how))(x).item() for how in (True, False)] == [4, 0]
+    named = Replaced(False)
+    named.forward = named.inner
+    assert torch.jit.script(named)(x).item() == 2
 
 
 @pytest.mark.parametrize("kind", [torch.nn.RNN, torch.nn.GRU, torch.nn.LSTM])

@@ -96,6 +96,7 @@ class Compiler(Contexts):
                 wanted,
                 node,
                 "Return value was annotated as having type {wanted} but is actually of type {actual}",
+                implicit=True,
             )
         first = self.__dict__.setdefault("first_return", value.type)
         if unify(first, value.type) is None and not isinstance(known, Missing):
