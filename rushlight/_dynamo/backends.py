@@ -69,7 +69,9 @@ class CompiledByBackend:
         known = self.known
         known.plans[self.key(args, kwargs)] = None
         known.sizes.dynamic = self.dynamic
-        trace = known.trace(kind_of(args, kwargs), marked((args, kwargs)), config.recompile_limit)
+        kind = kind_of(args, kwargs)
+        marks = () if kind is None else marked((args, kwargs))  # None: a container holds itself
+        trace = known.trace(kind, marks, config.recompile_limit)
         if trace is None:
             if self.fullgraph or config.fail_on_recompile_limit_hit:
                 why = (

@@ -51,7 +51,7 @@ class autocast:
         problem = self._problem() if enabled else None
         if problem:
             warn(problem)
-        self._enabled = enabled and problem is None
+        self._enabled = False if problem else enabled
 
     def _problem(self) -> str | None:
         """Why it cannot be enabled."""

@@ -261,9 +261,8 @@ class GradScaler:
 
     @staticmethod
     def _on_one(found: Iterable[Any], where: Any) -> Any:
-        """What was found on all devices, on one of them, which nobody waits for."""
-        first, *others = [f.to(where, non_blocking=True) for f in found]
-        return sum(others, first)
+        """What was found on all devices, on one of them, which nobody waits for; 0 where nobody looked."""
+        return sum([f.to(where, non_blocking=True) for f in found])
 
     def _check_inf_per_device(self, optimizer: Optimizer) -> dict[Any, Any]:
         scale, _ = self._check_scale_growth_tracker("_check_inf_per_device")

@@ -109,8 +109,8 @@ def entered(device_type: str, enabled: bool, dtype: dt.dtype, keeps_weights: boo
         here.dtypes.get(device_type, _DEFAULTS[device_type]),
         here.castings["cpu"].keeps_weights,
     )
-    here.nesting += 1
     _set(device_type, enabled, dtype, keeps_weights)
+    here.nesting += 1
     return before
 
 
@@ -123,7 +123,8 @@ def left(device_type: str, enabled: bool, dtype: dt.dtype, keeps_weights: bool) 
 
 def _set(device_type: str, enabled: bool, dtype: dt.dtype, keeps_weights: bool) -> None:
     """set_autocast_enabled, set_autocast_dtype and set_autocast_cache_enabled of what is known to fit."""
-    if dtype.__class__ is not dt.dtype or keeps_weights.__class__ is not bool:
+    if not enabled.__class__ is keeps_weights.__class__ is bool or dtype.__class__ is not dt.dtype:
+        set_autocast_enabled(device_type, enabled)
         set_autocast_dtype(device_type, dtype)
         set_autocast_cache_enabled(keeps_weights)
     here = THREAD

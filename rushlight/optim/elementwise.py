@@ -261,7 +261,6 @@ class Elementwise(Optimizer):
     _defaults_of_older_groups: dict[str, Any] = {}
     _graph_devices = "['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']"
     _capture_states = "params and state_steps"
-    _step_supports_amp_scaling = property(lambda self: any([g.get("fused") for g in self.param_groups]))
     _formula: Callable[..., updates.Formula]
 
     def __init_subclass__(cls, formula: Callable[..., updates.Formula] | None = None, **more: Any) -> None:
@@ -320,6 +319,8 @@ class Elementwise(Optimizer):
         options = {name: given[name] for name in names.split()}
         check_options(options)
         super().__init__(params, options)
+        if options.get("fused"):
+            self._step_supports_amp_scaling = True  # for GradScaler
 
     # --- states -------------------------------------------------------------------------------------
 
@@ -605,6 +606,8 @@ class _Again:
             optimizer._global_pre
             or optimizer._global_post
             or (own["_optimizer_step_pre_hooks"] or own["_optimizer_step_post_hooks"])
+            or "found_inf" in own
+            or "grad_scale" in own
         )
         if (
             groups

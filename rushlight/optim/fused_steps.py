@@ -18,7 +18,7 @@ Tensors = Sequence[Tensor]
 
 def _ready(grads: Tensors, grad_scale: Tensor | None, found_inf: Tensor | None) -> bool:
     """Whether there is a step; gradients are then unscaled."""
-    if found_inf is not None and found_inf.item():
+    if found_inf:
         return False
     if grad_scale is not None:
         for grad in grads:

@@ -74,7 +74,7 @@ def unscaled(optimizer: Any, params: Sequence[Any]) -> bool:
     """Whether gradients are finite, as far as a GradScaler has told the optimizer; they are unscaled then."""
     found: Any = getattr(optimizer, "found_inf", None)
     scale: Any = getattr(optimizer, "grad_scale", None)
-    if found is not None and found.item():
+    if found:
         return False
     for p in params if scale is not None else ():
         p._grad.div_(scale.to(p.device))

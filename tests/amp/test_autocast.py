@@ -141,3 +141,11 @@ def test_compiled_programs_are_of_one_type() -> None:
             with torch.autocast("cpu", dtype=dtype):
                 assert product(x).dtype is dtype
     assert product(x).dtype is torch.float32
+
+
+@pytest.mark.parametrize("enabled", [1, 0, None, "on"])
+def test_what_is_no_bool_switches_nothing(enabled):
+    with pytest.raises(TypeError, match=r"argument 'enabled' \(position 2\) must be bool"):
+        torch.autocast("cpu", enabled=enabled).__enter__()
+    assert not torch.is_autocast_enabled("cpu")
+    assert (torch.autocast_increment_nesting(), torch.autocast_decrement_nesting()) == (1, 0)

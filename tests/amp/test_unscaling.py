@@ -40,3 +40,39 @@ def test_a_scaler_may_hold_its_gradients_elsewhere():
     scaler.scale(p.sum()).backward()
     scaler.step(optimizer)
     assert asked == [False] and p.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "Adagrad"])
+def test_a_fused_optimizer_without_gradients(name):
+    optimizer = getattr(torch.optim, name)([torch.nn.Parameter(torch.ones(2))], lr=0.5, fused=True)
+    assert vars(optimizer)["_step_supports_amp_scaling"]
+    scaler = torch.amp.GradScaler("cpu")
+    scaler.scale(torch.ones(1))
+    assert scaler.step(optimizer) is None
+    with pytest.raises(AssertionError, match=r"No inf checks were recorded prior to update\."):
+        scaler.update()
+    optimizer._step_supports_amp_scaling = False
+
+
+def test_a_compiled_step_of_which_an_optimizer_is_told_that_it_is_to_be_left_out():
+    p = torch.nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.SGD([p], 0.5, fused=True)
+
+    @torch.compile
+    def step():
+        p.grad.copy_(p.detach() * 0 + 1)
+        optimizer.step()
+
+    p.grad = torch.ones(2)
+    for _ in range(8):
+        step()
+    before = p.tolist()
+    optimizer.found_inf = torch.ones(())
+    step()
+    assert p.tolist() == before
+    optimizer.found_inf, optimizer.grad_scale = torch.zeros(()), torch.full((), 4.0)
+    step()
+    assert p.tolist() == [value - 0.125 for value in before]
+    del optimizer.found_inf, optimizer.grad_scale
+    step()
+    assert p.tolist() == [value - 0.625 for value in before]

@@ -133,7 +133,8 @@ class Numbers:
 
     def __init__(self, arrays: Sequence[np.ndarray[Any, Any]]) -> None:
         first = arrays[0]
-        self.usable = _usable() and first.itemsize in (4, 8) and all([a.dtype == first.dtype for a in arrays])
+        alike = all([a.dtype == first.dtype and a.flags.writeable for a in arrays])
+        self.usable = alike and first.itemsize in (4, 8) and _usable()
         self._held = [*arrays]
         self._table = np.array([len(arrays), 0, *[a.ctypes.data for a in arrays]], np.int64)
         self._number = self._table[1:2].view(first.dtype)

@@ -19,6 +19,7 @@ from rushlight._engine.lazy import our_module
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.geometry import contiguous_format
 from rushlight._engine.tensors.gradient import Gradient, as_kept
+from rushlight._engine.tensors.lazy_views import Pending
 from rushlight._engine.tensors.tensor import Tensor, wrap
 from rushlight._engine.trace import walks
 from rushlight._engine.trace.recorder import Array
@@ -144,7 +145,7 @@ class RegionRecorder:
         if here:
             ones[kind] = found
             hidden = getattr(t, "_hidden", None)
-            if hidden is not None:
+            if hidden.__class__ is Pending:
                 ones[hidden] = found
         return found
 
@@ -155,7 +156,8 @@ class RegionRecorder:
             hidden = _hidden(t)
         except AttributeError:
             return None
-        return region.ones.get(hidden) if region.mine() and region.unit is None else None
+        known = hidden.__class__ is Pending and region.mine() and region.unit is None
+        return region.ones.get(hidden) if known else None
 
     def run_node(self, node: Any, grad: Any) -> Any:
         """What a node's rule gives: at once where it is known (matchers.py)."""

@@ -406,3 +406,15 @@ def test_the_gradient_of_a_write_through_a_view_is_one_segment():
     assert all(same(g, grads[0]) for g in grads)
     assert not [why for why in now.trace.reasons if why.startswith("fill")]
     assert len(now.trace.backward.after().flushed) <= 1
+
+
+def test_backward_begins_with_a_part_of_a_conjugate():
+    def f(x):
+        loss = torch.complex(x, x * 2).sum().conj().imag
+        loss.backward()
+        return loss
+
+    now = matched(f)
+    for _ in range(6):
+        x = torch.ones(3, requires_grad=True)
+        assert now(x).item() == -6.0 and x.grad.tolist() == [-2.0] * 3
