@@ -82,7 +82,7 @@ class CompiledByBackend:
         new = not trace.nodes
         trace.ends = [] if self.fullgraph or new else None
         before, known.sizes.call = known.sizes.call, Call(self.function, args, kwargs)
-        arrays = config.trace_numpy and _has_arrays((args, kwargs))
+        arrays = kind is not None and config.trace_numpy and _has_arrays((args, kwargs))
         if arrays:  # NumPy's functions of these are ops of tensors
             args, kwargs = from_numpy(args), from_numpy(kwargs)
         try:
