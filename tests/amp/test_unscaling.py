@@ -54,25 +54,23 @@ def test_a_fused_optimizer_without_gradients(name):
     optimizer._step_supports_amp_scaling = False
 
 
-def test_a_compiled_step_of_which_an_optimizer_is_told_that_it_is_to_be_left_out():
-    p = torch.nn.Parameter(torch.ones(2))
+def test_a_compiled_step_of_an_optimizer_that_is_told_what_was_found():
+    p, x = torch.nn.Parameter(torch.ones(2)), torch.ones(2)
     optimizer = torch.optim.SGD([p], 0.5, fused=True)
+    optimizer.found_inf = torch.zeros(())
 
     @torch.compile
     def step():
-        p.grad.copy_(p.detach() * 0 + 1)
+        optimizer.zero_grad()
+        (p * x).sum().backward()
         optimizer.step()
 
-    p.grad = torch.ones(2)
     for _ in range(8):
         step()
-    before = p.tolist()
-    optimizer.found_inf = torch.ones(())
+    assert p.tolist() == [-3.0, -3.0]
+    optimizer.found_inf.fill_(1)
     step()
-    assert p.tolist() == before
-    optimizer.found_inf, optimizer.grad_scale = torch.zeros(()), torch.full((), 4.0)
+    assert p.tolist() == [-3.0, -3.0]
+    optimizer.found_inf.fill_(0)
     step()
-    assert p.tolist() == [value - 0.125 for value in before]
-    del optimizer.found_inf, optimizer.grad_scale
-    step()
-    assert p.tolist() == [value - 0.625 for value in before]
+    assert p.tolist() == [-3.5, -3.5]
