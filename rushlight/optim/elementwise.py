@@ -320,7 +320,7 @@ class Elementwise(Optimizer):
         check_options(options)
         super().__init__(params, options)
         if options.get("fused"):
-            self._step_supports_amp_scaling = True  # for GradScaler
+            vars(self)["_step_supports_amp_scaling"] = True  # GradScaler asks
 
     # --- states -------------------------------------------------------------------------------------
 
@@ -606,8 +606,7 @@ class _Again:
             optimizer._global_pre
             or optimizer._global_post
             or (own["_optimizer_step_pre_hooks"] or own["_optimizer_step_post_hooks"])
-            or "found_inf" in own
-            or "grad_scale" in own
+            or ("found_inf" in own or "grad_scale" in own)
         )
         if (
             groups
@@ -615,8 +614,7 @@ class _Again:
             and len(groups) == len(o.param_groups)
             and all([g.group is group and g.holds() for g, group in zip(groups, o.param_groups)])
         ):
-            place = optimizer._place(type(o).__name__, "step")
-            spanned(place, self._run)
+            spanned(optimizer._place(type(o).__name__, "step"), self._run)
             return
         self.step()
         if self.plain:
@@ -680,8 +678,7 @@ class _Group:
             and plan.fits(optimizer.state)
         ):
             return False
-        before = plan.step
-        plan.step = (int(plan.counters[0]) if plan.counters else before) + 1
+        plan.step = (int(plan.counters[0]) if plan.counters else plan.step) + 1
         same: bool = optimizer._options(group, plan) == self.options
         plan.step -= 1
         if same and _switches_are_plain(optimizer, group):
