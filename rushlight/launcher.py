@@ -192,7 +192,7 @@ class _TorchFinder:
             raise not_found(name)
         other = place(name[6:]) if root == "torch" else _COMPILED.get(name)
         real, found = other, _spec(other) if other else None
-        if found is None:
+        if found is None and root in _ROOTS:
             real, other = _ROOTS[root] + name[len(root) :], None
             found = _spec(real)
         if found is None or real is None:

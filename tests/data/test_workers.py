@@ -106,10 +106,11 @@ def both(dataset: Any, **options: Any) -> None:
 
 
 def shared_memory() -> set[str]:
-    """What is in shared memory, without semaphores: these are unlinked as they are made, so that a name that
-    is seen, of multiprocessing or the one that the C library begins with, is made by another process just now.
+    """What is in shared memory, without MPI's, which is of other tests, and without semaphores: these are
+    unlinked as they are made, so that a name that is seen, of multiprocessing or the one that the C library
+    begins with, is made by another process just now.
     """
-    return {name for name in os.listdir("/dev/shm") if not name.startswith("sem.")}
+    return {name for name in os.listdir("/dev/shm") if not name.startswith(("sem.", "mpich_"))}
 
 
 @pytest.fixture(autouse=True)
