@@ -75,6 +75,17 @@ def test_bfloat16_is_summed_in_float32_and_rounded_once(seed):
         np.testing.assert_array_equal(a, b.astype(ml_dtypes.bfloat16))
 
 
+def test_taps_that_follow_each_other_are_no_halves_of_pairs():
+    rng = np.random.default_rng(0)
+    g, w = (np.rint(rng.standard_normal(shape)) for shape in ((1, 6, 3, 4, 8), (6, 10, 3, 4, 4)))
+    how = (5, 7, 18), (1, 1, 2), (0, 0, 0), (1, 1, 1), 1  # a class has every second tap: 4 bytes on
+    exact, found = (
+        convolution._convolution_input.body(g.astype(of), w.astype(of), *how)
+        for of in (np.float64, ml_dtypes.bfloat16)
+    )
+    np.testing.assert_array_equal(found, exact.astype(ml_dtypes.bfloat16))
+
+
 @pytest.mark.parametrize("last", [False, True])
 def test_bfloat16_of_few_places_and_many_filters(last):
     rng = np.random.default_rng(0)

@@ -151,6 +151,8 @@ class _Pack(Writer):
             valid = self.least(self.lanes, f.i64("sub", self.t, first))
             to = f.at(self.b, f.i64("mul", first, self.line))
             straight = self.follows(self.rows, first, valid)
+            if self.apart:
+                straight = f.op(f"and i1 {straight}, {f.i64('icmp eq', self.apart, self.item)}")
             with f.when(straight):
                 self._turned(f.at(self.source, self.entry(self.rows, first)), to)
             with f.when(f.op(f"xor i1 {straight}, true")), f.counted(valid) as k:
@@ -161,7 +163,7 @@ class _Pack(Writer):
         close(f)
 
     def _turned(self, source: str, to: str) -> None:
-        """Lines whose elements lie side by side for each j."""
+        """Lines whose elements, and the halves of these, lie side by side for each j."""
         f = self.function
         for half in (0, self.lanes):
             columns: list[Lane] = []
