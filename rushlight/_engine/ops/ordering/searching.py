@@ -200,8 +200,6 @@ def _as_words(rows: Array) -> Array:
 
     By numpy.unique, which makes a field of each column, wide rows take a thousand times as long.
     """
-    if rows.dtype.kind == "c":
-        rows = rows.view(rows.real.dtype)
     bits = rows.view(f"u{rows.dtype.itemsize}")
     sign = bits.dtype.type(1 << (8 * bits.itemsize - 1))
     if rows.dtype.kind == "f":
@@ -209,10 +207,8 @@ def _as_words(rows: Array) -> Array:
         bits = np.where(bits & sign, ~bits, bits | sign)
     elif rows.dtype.kind == "i":
         bits = bits ^ sign
-    width = rows.shape[1] * bits.itemsize
-    if not width:
-        return np.zeros(len(rows), "S1")
-    return np.ascontiguousarray(bits.astype(bits.dtype.newbyteorder(">"))).view(f"S{width}").reshape(-1)
+    words = bits.astype(bits.dtype.newbyteorder(">"))
+    return words.view(f"S{rows.shape[1] * bits.itemsize}").reshape(-1)
 
 
 def _underivable(name: str) -> Any:
