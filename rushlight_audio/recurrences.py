@@ -48,7 +48,8 @@ def _check(waveform: Tensor, coefficients: Tensor, output: Tensor) -> None:
     if not all(t.is_contiguous() for t in operands):
         raise RuntimeError("_lfilter_core_loop: expected contiguous operands")
     (batch, channels, length), order = waveform.shape, coefficients.shape[1]
-    if coefficients.shape[0] != channels or output.shape != (batch, channels, length + order - 1):
+    fits = coefficients.shape[0] == channels and output.shape == (batch, channels, length + order - 1)
+    if not order or not fits:
         shapes = ", ".join(str(tuple(t.shape)) for t in operands)
         raise RuntimeError(
             "_lfilter_core_loop: expected shapes (batch, channels, length), (channels, order), "

@@ -56,6 +56,16 @@ def test_core_loop_has_the_same_bits_by_numpy() -> None:
     assert first.any() and np.array_equal(first, second)
 
 
+@pytest.mark.parametrize("kernels", ["numpy", "llvm"])
+@pytest.mark.parametrize("sizes", [(0, 2, 5), (2, 0, 5), (2, 3, 0)])
+def test_core_loop_of_nothing(kernels: str, sizes: tuple[int, int, int]) -> None:
+    batch, channels, length = sizes
+    output = torch.ones(batch, channels, length + 2)
+    with settings.using(kernels=kernels):
+        OPS._lfilter_core_loop(torch.ones(*sizes), torch.ones(channels, 3), output)
+    assert output.eq(1).all()
+
+
 def test_core_loop_refuses_what_does_not_fit() -> None:
     x, a, y = torch.randn(1, 2, 5), torch.randn(2, 3), torch.zeros(1, 2, 7)
     with pytest.raises(RuntimeError, match="one dtype"):
@@ -64,6 +74,8 @@ def test_core_loop_refuses_what_does_not_fit() -> None:
         OPS._lfilter_core_loop(x, torch.randn(3, 2).t(), y)
     with pytest.raises(RuntimeError, match="expected shapes"):
         OPS._lfilter_core_loop(x, a, torch.zeros(1, 2, 6))
+    with pytest.raises(RuntimeError, match="expected shapes"):
+        OPS._lfilter_core_loop(x, a[:, :0], torch.zeros(1, 2, 4))
     with pytest.raises(RuntimeError, match="float32 or float64"):
         OPS._lfilter_core_loop(x.int(), a.int(), y.int())
 

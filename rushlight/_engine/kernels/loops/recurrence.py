@@ -20,7 +20,7 @@ _SCALARS = {"float32": "float", "float64": "double"}
 def linear(x: Array, a: Array, y: Array) -> None:
     """y[r, n + order - 1] = x[r, n] - sum over k of a[r % channels, k] * y[r, n + k], n counting up.
 
-    x: (rows, length).  a: (channels, order), what is multiplied with the oldest first.
+    x: (rows, length).  a: (channels, order), order at least 1, what is multiplied with the oldest first.
     y: (rows, length + order - 1), changed: its first order - 1 columns are where the recurrence starts, the
     others are zero.  All contiguous, of one dtype, float32 or float64.
     """
@@ -32,8 +32,8 @@ def linear(x: Array, a: Array, y: Array) -> None:
 def _by_columns(x: Array, a: Array, y: Array) -> None:
     """The same by NumPy, a call for each column and coefficient: the same bits."""
     (channels, order), (rows, length) = a.shape, x.shape
-    columns = y.reshape(rows // channels, channels, -1) if channels else y[None]
-    inputs = x.reshape(columns.shape[0], -1, length)
+    batch = rows // channels if channels else 0
+    columns, inputs = y.reshape(batch, channels, y.shape[1]), x.reshape(batch, channels, length)
     for n in range(length):
         value = inputs[..., n].copy()
         for k in range(order):
