@@ -9,8 +9,6 @@ from functools import cache, partial
 from types import FunctionType
 from typing import Any
 
-import numpy as np
-
 from rushlight import fx
 from rushlight._dynamo import config
 from rushlight._dynamo.exc import BackendCompilerFailed, FailOnRecompileLimitHit, Unsupported
@@ -19,7 +17,6 @@ from rushlight._dynamo.kinds import Sizes, SizesOfKind, kind_of
 from rushlight._dynamo.marks import marked
 from rushlight._dynamo.utils import counters
 from rushlight._engine.autograd.grad_mode import LOCAL
-from rushlight._engine.core.pytree import flatten
 from rushlight._engine.dispatch.dispatcher import function
 from rushlight._engine.dispatch.overrides import public
 from rushlight._engine.ops.table import ROWS
@@ -27,7 +24,8 @@ from rushlight._engine.tensors.tensor import wrap
 from rushlight._engine.trace import choice
 from rushlight._engine.trace.eager_backends import Reads, code_of
 from rushlight._engine.trace.trace import Node, Place, Trace
-from rushlight._numpy._ndarray import from_numpy, to_numpy
+from rushlight._numpy._ndarray import Given
+from rushlight._numpy._readers import reads_memory
 from rushlight.nn import Module
 
 # PyTorch's is a package: its modules are found by names (names/alternatives.tsv, names/placeholders.tsv).
@@ -47,6 +45,7 @@ class CompiledByBackend:
         self.function, self.backend = function, backend
         self.fullgraph, self.dynamic = fullgraph, dynamic
         self._known: Known | None = None
+        self._reads_memory: bool | None = None
         self.key = Reads(function).key
 
     @property
@@ -60,6 +59,13 @@ class CompiledByBackend:
     def plans(self) -> dict[Any, Any]:
         """The kinds of arguments that have come."""
         return self.known.plans
+
+    @property
+    def reads_memory(self) -> bool:
+        """Whether the function may need NumPy's own arrays."""
+        if self._reads_memory is None:
+            self._reads_memory = reads_memory(self.function)
+        return self._reads_memory
 
     def reset(self) -> None:
         """Forget what the backend has made: of all functions, forget() does."""
@@ -82,25 +88,23 @@ class CompiledByBackend:
         new = not trace.nodes
         trace.ends = [] if self.fullgraph or new else None
         before, known.sizes.call = known.sizes.call, Call(self.function, args, kwargs)
-        arrays = kind is not None and config.trace_numpy and _has_arrays((args, kwargs))
-        if arrays:  # NumPy's functions of these are ops of tensors
-            args, kwargs = from_numpy(args), from_numpy(kwargs)
+        refused = kind is None or self._reads_memory or not config.trace_numpy
+        given = None if refused else Given(args, kwargs)
+        if given is not None and given.arrays and not self.reads_memory:
+            args, kwargs = given.args, given.kwargs  # NumPy's functions of these are ops of tensors
+        else:
+            given = None
         try:
             found = choice.call(trace, self.function, args, kwargs)
         finally:
             known.sizes.call = before
-        found = to_numpy(found) if arrays else found
+        found = found if given is None else given.result(found)
         breaks = [(why, where) for why, where, is_break in trace.ends or () if is_break]
         for why, _ in breaks if new else ():
             counters["graph_break"][why] += 1
         if self.fullgraph and breaks:
             raise Unsupported("fullgraph=True, but the graph ends early: {}, at {}".format(*breaks[0]))
         return found
-
-
-def _has_arrays(given: Any) -> bool:
-    """Whether there are NumPy's arrays among arguments."""
-    return any(isinstance(v, np.ndarray) for v in flatten(given)[0])
 
 
 class Known:

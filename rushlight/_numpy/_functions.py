@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight._numpy._ndarray import as_tensor, by_numpy, dtype_of, from_numpy, kind_of, ndarray
+from rushlight._dynamo.exc import TorchDynamoException
+from rushlight._numpy._ndarray import as_tensor, by_numpy, dtype_of, fits, from_numpy, kind_of, ndarray
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
@@ -29,7 +30,9 @@ def _function(own: Callable[..., Any]) -> Callable[..., Any]:
         out = kwargs.pop("out", None)
         try:
             found = _arrays(own(*args, **kwargs))
-        except (_ByNumpy, TypeError):
+        except TorchDynamoException:
+            raise
+        except (_ByNumpy, TypeError, RuntimeError):
             found = by_numpy(usual, *args, **kwargs)
         return found if out is None else _into(out, found)
 
@@ -107,6 +110,7 @@ def _reduced(
 def _whole(t: Any, dtype: Any) -> Any:
     """What sums are of: small whole numbers are counted in int64."""
     if dtype is not None:
+        _only(dtype=dtype if np.dtype(dtype).kind == "b" else None)
         return _as(t, dtype)
     if kind_of(t).kind == "u" and t.dtype != torch.bool:
         raise _ByNumpy
@@ -390,13 +394,17 @@ def nonzero(a: Any) -> Any:
     return torch.nonzero(as_tensor(a), as_tuple=True)
 
 
+def _is_of(number: Any, t: Any) -> bool:
+    return type(number) is int and kind_of(t).kind in "iu" and fits(number, kind_of(t))
+
+
 @_function
 def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **rest: Any) -> Any:
     _only(out=out, **rest)
     t = as_tensor(a)
     if not all(v is None or type(v) in (int, float) for v in (a_min, a_max)) or t.is_complex():
         raise _ByNumpy
-    if not t.is_floating_point() and any(type(v) is float for v in (a_min, a_max)):
+    if not t.is_floating_point() and any(v is not None and not _is_of(v, t) for v in (a_min, a_max)):
         raise _ByNumpy
     return t.clamp(a_min, a_max)
 
@@ -453,13 +461,6 @@ def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stab
     return torch.sort(
         t.reshape(-1) if axis is None else t, -1 if axis is None else _axis(axis, t), stable=True
     )[1]
-
-
-@_function
-def unique(ar: Any, *given: Any, **rest: Any) -> Any:
-    if given or rest:
-        raise _ByNumpy
-    return torch.unique(as_tensor(ar))
 
 
 @_function

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 import rushlight as torch
-from rushlight._engine.core.pytree import tree_map
+from rushlight._engine.core.pytree import flatten, tree_map
 
 NUMBERS = (bool, int, float, complex)  # Python's, which are weak in promotion
 
@@ -28,6 +28,11 @@ def kind_of(t: Any) -> np.dtype[Any]:
     if found.kind not in "biufc":
         raise TypeError(f"NumPy has no dtype for {t.dtype}")
     return found
+
+
+def fits(number: int, kind: np.dtype[Any]) -> bool:
+    """Whether whole numbers of a dtype may be this one; those of other dtypes are not asked."""
+    return kind.kind not in "iu" or np.iinfo(kind).min <= number <= np.iinfo(kind).max
 
 
 def as_tensor(value: Any) -> Any:
@@ -49,15 +54,55 @@ def to_numpy(value: Any) -> Any:
 
 
 def from_numpy(value: Any) -> Any:
-    """Our arrays in the place of NumPy's, in containers too; of numbers of NumPy's, arrays without dims."""
+    """Our arrays in the place of NumPy's, in containers too; of numbers of NumPy's, arrays without dims. What
+    no tensor can be, or is of a class of its own, stays.
+    """
+    return tree_map(lambda v: ndarray(as_tensor(v)) if _is_plain(v) else v, value)
 
-    def made(v: Any) -> Any:
-        own: Any = type(v)
-        if own is ndarray or not isinstance(v, (np.ndarray, np.generic)) or v.dtype.kind not in "biufc":
-            return v
-        return ndarray(as_tensor(v))
 
-    return tree_map(made, value)
+def _is_plain(value: Any) -> bool:
+    return (type(value) is np.ndarray or isinstance(value, np.generic)) and _is_known(value.dtype)
+
+
+@lru_cache(None)
+def _is_known(kind: np.dtype[Any]) -> bool:
+    """Whether tensors have a dtype of NumPy's."""
+    try:
+        return kind.kind in "biufc" and dtype_of(kind) is not None
+    except (TypeError, ValueError):
+        return False
+
+
+class Given:
+    """The arguments of a call, with our arrays over the memory of NumPy's. Lists and dicts are left as they
+    are, since a function may change them, and so are arrays that tensors cannot lie over.
+    """
+
+    def __init__(self, args: Any, kwargs: Any) -> None:
+        self.arrays: list[tuple[ndarray, Any, Any]] = []
+        self.args = self._ours(args)
+        self.kwargs = {name: self._ours(v) for name, v in kwargs.items()}
+
+    def _ours(self, value: Any) -> Any:
+        if type(value) is tuple:
+            return tuple(map(self._ours, value))
+        whole = type(value) is not np.ndarray or (
+            value.flags.writeable and min(value.strides, default=0) >= 0
+        )
+        if not whole or not _is_plain(value):
+            return value
+        made = ndarray(as_tensor(value))
+        if type(value) is np.ndarray:
+            self.arrays.append((made, made.tensor, value))
+        return made
+
+    def result(self, found: Any) -> Any:
+        """What the call gives, with NumPy's arrays: the given ones where they are these."""
+        leaves, spec = flatten(found)
+        if not any(type(v) is ndarray for v in leaves):
+            return found
+        own = {id(made): value for made, tensor, value in self.arrays if made.tensor is tensor}
+        return spec.unflatten([own[id(v)] if id(v) in own else to_numpy(v) for v in leaves])
 
 
 def by_numpy(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -165,27 +210,42 @@ class ndarray:
         return own(*args, **kwargs) if own is not None and home else by_numpy(func, *args, **kwargs)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if method != "__call__":
+        is_numpys = getattr(np, ufunc.__name__, None) is ufunc
+        if method != "__call__" or not is_numpys:
             return by_numpy(getattr(ufunc, method), *inputs, **kwargs)
         out = kwargs.pop("out", (None,))
         return _ufunc(ufunc.__name__)(*inputs, out=out[0] if len(out) == 1 else out, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         own = import_module("rushlight._numpy._methods").METHODS.get(name)
-        if own is None:
+        if own is not None:
+            return partial(own, self)
+        if name.startswith("__") or name == "base" or not hasattr(np.ndarray, name):
             raise AttributeError(f"'ndarray' object has no attribute {name!r}")
-        return lambda *args, **kwargs: own(self, *args, **kwargs)
+        found = getattr(self.__array__(), name)  # of the same memory
+        return partial(by_numpy, found) if callable(found) else found
+
+    def __bytes__(self) -> bytes:
+        return bytes(self.__array__().tobytes())
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self.__array__().__reduce_ex__(protocol)
+
+    def __deepcopy__(self, memo: Any) -> ndarray:
+        return ndarray(self.tensor.clone())
 
     # --- elements --------------------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> ndarray:
-        items = index if isinstance(index, tuple) else (index,)
-        if any(isinstance(i, slice) and i.step is not None and operator.index(i.step) < 0 for i in items):
+        if _backwards(index):
             found: ndarray = by_numpy(operator.getitem, self, index)
             return found
         return ndarray(self.tensor[_index(index)])
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        if _backwards(index):
+            by_numpy(operator.setitem, self, index, value)
+            return
         given = as_tensor(value)
         if given.is_complex() and not self.tensor.is_complex():
             raise TypeError("can't convert complex to float")
@@ -234,14 +294,16 @@ class ndarray:
         return str(self.__array__())
 
 
+def _backwards(index: Any) -> bool:
+    """Whether an index goes backwards in a dim, as tensors' do not."""
+    items = index if isinstance(index, tuple) else (index,)
+    return any(isinstance(i, slice) and i.step is not None and operator.index(i.step) < 0 for i in items)
+
+
 def _index(index: Any) -> Any:
     if isinstance(index, tuple):
         return tuple(map(_index, index))
-    if isinstance(index, list):
-        return as_tensor(index)
-    if isinstance(index, (np.ndarray, np.generic)):
-        return as_tensor(index)
-    return index
+    return as_tensor(index) if isinstance(index, (list, np.ndarray, np.generic)) else index
 
 
 def _ufunc(name: str) -> Any:

@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight._numpy._ndarray import NUMBERS, as_tensor, by_numpy, dtype_of, from_numpy, kind_of, ndarray
+from rushlight._dynamo.exc import TorchDynamoException
+from rushlight._numpy._ndarray import (
+    NUMBERS,
+    as_tensor,
+    by_numpy,
+    dtype_of,
+    fits,
+    from_numpy,
+    kind_of,
+    ndarray,
+)
 
 # Names that tensors' ops have, and those that are other ones there.
 _SAME = (
@@ -94,6 +104,8 @@ class Ufunc:
             return None
         if loop[0].kind == "u" and loop[0].itemsize > 1:
             return None
+        if any(type(a) is int and not fits(a, k) for a, k in zip(given, loop, strict=True)):
+            return None
         ready = [
             a.to(dtype_of(k)) if isinstance(a, torch.Tensor) else a for a, k in zip(given, loop, strict=True)
         ]
@@ -104,9 +116,14 @@ class Ufunc:
                 a if isinstance(a, torch.Tensor) else torch.tensor(a, dtype=dtype_of(k)) if first else a
                 for a, k in zip((left, right), loop, strict=True)
             ]
-        with np.errstate(all="ignore"):
-            op: Any = self.op
-            return op(*ready).to(dtype_of(result))
+        op: Any = self.op
+        try:
+            with np.errstate(all="ignore"):
+                return op(*ready).to(dtype_of(result))
+        except TorchDynamoException:
+            raise
+        except RuntimeError:
+            return None
 
     def _by_numpy(
         self, args: Any, out: Any, where: Any, casting: str, dtype: Any, rest: dict[str, Any]

@@ -484,7 +484,7 @@ def _comparable(first: _Record, other: _Record) -> None:
 def _merged(records: list[_Record], at: list[dict[str, int]]) -> None:
     """The first record's graph, with expressions where sizes make a difference."""
     sizes = records[0].sizes
-    _constantsalike(records)
+    _constants_alike(records)
     for nodes in zip(*(r.compared for r in records), strict=True):
         if getattr(nodes[0].target, "namespace", "") == "higher_order":
             continue  # numbers from outside are operands of the first alone
@@ -510,7 +510,7 @@ def _merged(records: list[_Record], at: list[dict[str, int]]) -> None:
             value.shape = tuple.__new__(torch.Size, shape)
 
 
-def _constantsalike(records: list[_Record]) -> None:
+def _constants_alike(records: list[_Record]) -> None:
     """_Mismatch where what is kept as a constant is another at other sizes."""
     for nodes in zip(*([n for n in r.graph.nodes if "constant" in n.meta] for r in records), strict=False):
         first, *others = [

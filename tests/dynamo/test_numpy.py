@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import pickle
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -9,6 +12,7 @@ import pytest
 
 import rushlight as torch
 import rushlight._numpy as tnp
+from rushlight._numpy._readers import reads_memory
 from rushlight.testing import assert_close
 
 
@@ -111,6 +115,97 @@ def test_what_is_written_into_an_argument_is_seen() -> None:
     x = np.zeros(3)
     torch.compile(program, backend=lambda module, inputs: module)(x)
     assert x.tolist() == [7, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: np.asarray(x * 2).sum(),
+        lambda x: bytes(x * 2),
+        lambda x: list(memoryview(x * 2).cast("B")),
+        lambda x: np.frombuffer(x * 2).tolist(),
+        lambda x: (x * 2).ctypes.data_as(ctypes.POINTER(ctypes.c_double))[3],
+        lambda x: (x * 2).__array_interface__["shape"],
+        lambda x: pickle.loads(pickle.dumps(x * 2)).sum(),
+        lambda x: sum((x * 2).flat),
+        lambda x: np.frompyfunc(lambda v: v + 1, 1, 1)(x * 2).sum(),
+    ],
+)
+def test_memory_that_is_read_holds_the_values(program: Any) -> None:
+    compiled = torch.compile(program, backend=lambda module, inputs: module)
+    for x in (np.arange(6.0).reshape(2, 3), np.ones((2, 3))):
+        assert compiled(x.copy()) == program(x)
+
+
+def test_functions_that_name_other_extensions_get_numpys_arrays() -> None:
+    extension = ModuleType("extension")
+    kind = type("Function", (), {"__module__": "extension", "__call__": len})
+    extension.own = kind()  # type: ignore[attr-defined]
+
+    def helper(x: Any) -> Any:
+        return extension.own(x)
+
+    def program(x: Any) -> Any:
+        return helper(x)
+
+    assert reads_memory(program)
+    assert not reads_memory(lambda x: np.sin(x).sum() + torch.ones(1))
+
+
+def test_arguments_stay_the_callers() -> None:
+    def compiled(program: Any) -> Any:
+        return torch.compile(program, backend=lambda module, inputs: module)
+
+    x = np.arange(3.0)
+    held = [x]
+    compiled(lambda many: many.append(many[0] * 2))(held)
+    assert len(held) == 2
+    assert compiled(lambda x: (x * 2, x))(x)[1] is x
+
+    def written(x: Any) -> Any:
+        x[::-1] = np.arange(3.0)
+        return x * 2
+
+    assert compiled(written)(x).tolist() == [4, 2, 0]
+    assert compiled(written)(x[::-1]).tolist() == [4, 2, 0]
+    assert x.tolist() == [0, 1, 2]
+    x.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        compiled(written)(x)
+    assert compiled(lambda m: m * 2)(np.ma.array([1, 2], mask=[False, True])).tolist() == [2, None]
+    assert compiled(lambda x: x[0])(np.ones(2, ">f8")) == compiled(lambda x: x[0])(np.ones(2, "g")) == 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a: a < 300,
+        lambda a: a >= -1,
+        lambda a: np.clip(a, -1, 5),
+        lambda a: np.sum(a, dtype=bool),
+        lambda a: np.roll(a, 1, axis=(0, 1)),
+        lambda a: np.triu(a[0]),
+        lambda a: np.unique(a / 0),
+        lambda a: a // 0,
+        lambda a: abs(a != 0),
+        lambda a: (a != 0) @ (a != 0).T,
+        lambda a: np.dot(a, a),
+        lambda a: a + 300,
+        lambda a: a**-1,
+    ],
+)
+def test_what_tensors_ops_refuse_is_numpys(call: Any) -> None:
+    a = np.array([[1, 0, 200], [3, 3, 7]], np.uint8)
+    with np.errstate(all="ignore"):
+        try:
+            wanted = call(a)
+        except Exception as error:
+            with pytest.raises(type(error)):
+                call(tnp.asarray(a))
+            return
+        found = np.asarray(call(tnp.asarray(a)))
+    assert found.dtype == wanted.dtype
+    np.testing.assert_array_equal(found, wanted)
 
 
 def test_a_graph_for_each_set_of_marked_dims() -> None:
