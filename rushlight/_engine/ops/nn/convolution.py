@@ -35,17 +35,19 @@ from rushlight._engine.ops.table import Array, composite, opaque
 
 def _by_tiles(which: str, otherwise: ArrayFunction, a: Array, b: Array, *how: Any) -> ArrayFunction:
     """The compiler's forward, to_input or to_weight, or otherwise; in float32 of floats of two bytes."""
-    paired = service("convolution of pairs")(which, a, b, *how)
+    paired: ArrayFunction | None = service("convolution of pairs")(which, a, b, *how)
+    if paired:
+        return paired
     wide = _wide(a), _wide(b)
-    alone = None if paired else service("convolution of each channel")(which, *wide, *how)
-    run = paired or alone or service("convolution")(which, *wide, *how) or otherwise
+    alone = service("convolution of each channel")(which, *wide, *how)
+    run = alone or service("convolution")(which, *wide, *how) or otherwise
     order = channels_last_strides if convolves_last(a, b) else contiguous_strides
 
     def widened(a: Array, b: Array) -> Array:
         found = run(_wide(a), _wide(b))
         return converted(found, laid_out(found.shape, (order(found.shape),), a.dtype))
 
-    return run if paired or _wide(a) is a else widened
+    return run if wide[0] is a else widened
 
 
 def _wide(a: Array) -> Array:
