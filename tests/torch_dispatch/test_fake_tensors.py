@@ -124,6 +124,9 @@ def test_ops_are_compared_with_what_they_give_on_fake_tensors():
     library.define("wrong(Tensor x) -> Tensor")
     library.impl("wrong", lambda x: x[:1].clone(), "CPU")
     library.impl("wrong", lambda x: x.clone(), "Meta")
+    with torch._subclasses.CrossRefFakeMode():
+        conjugate = torch.ones(2, 2, dtype=torch.complex64).conj()
+        assert not conjugate.resolve_conj().is_conj() and conjugate.imag.is_neg()
     with torch._subclasses.CrossRefFakeMode(), pytest.raises(MetadataMismatchError, match="Shapes"):
         torch.ops.tests_cross_ref.wrong(torch.ones(2))
 

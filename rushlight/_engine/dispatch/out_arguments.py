@@ -112,8 +112,9 @@ def _check_apart(outs: Sequence[Tensor], values: Sequence[Any]) -> None:
 
 def _shares_memory(one: Tensor, other: Tensor) -> bool:
     """Whether two tensors may see the same numbers; all of meta's lie in the same place, which is nowhere."""
-    if one._kind.on_meta or other._kind.on_meta:
-        return one is other or (one._storage is not None and one._storage is other._storage)
+    apart = one is not other and (one._storage is None or one._storage is not other._storage)
+    if apart and (one._kind.on_meta or other._kind.on_meta):
+        return False
     return bool(np.may_share_memory(one._memory, other._memory))
 
 

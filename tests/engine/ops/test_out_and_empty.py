@@ -144,3 +144,11 @@ def test_out_on_the_meta_device_is_memory_of_its_own():
     assert torch.index_select(x, 0, places, out=torch.empty(2, 5, device="meta")).shape == (2, 5)
     with pytest.raises(RuntimeError, match="refer to a single memory location"):
         torch.gather(x, 0, torch.empty(5, 5, dtype=torch.int64, device="meta"), out=x)
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_parts_of_one_memory_are_apart(device: str) -> None:
+    x, index = torch.zeros(4, device=device), torch.zeros(2, dtype=torch.long, device=device)
+    assert torch.gather(x[:2], 0, index, out=x[2:]).shape == (2,)
+    with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor"):
+        torch.gather(x[:2], 0, index, out=x[1:3])
