@@ -28,21 +28,17 @@ def _names(filename: str) -> list[str]:
     lines = linecache.getlines(filename)
     try:
         tree = ast.parse("".join(lines))
-    except SyntaxError:
+    except (SyntaxError, ValueError, RecursionError):
         return []
     names = [""] * len(lines)
-    _fill(tree, "", lines, names)
-    return names
-
-
-def _fill(node: ast.AST, path: str, lines: list[str], names: list[str]) -> None:
-    """Write the scopes below a node into `names`; blank lines behind a scope belong to it."""
-    for child in ast.iter_child_nodes(node):
-        inner = path
-        if isinstance(child, _SCOPES):
-            inner = f"{path}.{child.name}".lstrip(".")
-            end = child.end_lineno or child.lineno
+    rest: list[tuple[ast.AST, str]] = [(tree, "")]
+    while rest:  # what is within comes after what it is in
+        node, path = rest.pop()
+        if isinstance(node, _SCOPES):
+            path = f"{path}.{node.name}".lstrip(".")
+            end = node.end_lineno or node.lineno
             while end < len(lines) and not lines[end].strip():
-                end += 1
-            names[child.lineno - 1 : end] = [inner] * (end - child.lineno + 1)
-        _fill(child, inner, lines, names)
+                end += 1  # blank lines behind a scope belong to it
+            names[node.lineno - 1 : end] = [path] * (end - node.lineno + 1)
+        rest += [(child, path) for child in ast.iter_child_nodes(node)]
+    return names

@@ -14,6 +14,15 @@ from rushlight.export.overloads import Overload, aten_name, composites, overload
 KEPT = frozenset(("aten.upsample_bilinear2d.vec", "aten.upsample_nearest2d.vec"))
 
 
+def by_fractions(overload: Any, args: Any, kwargs: Any) -> bool:
+    """Whether an op interpolates by factors that are not whole: where sizes may change, those within it would
+    be told by examples alone.
+    """
+    factors = kwargs.get("scale_factors", args[-1] if args else None)
+    each = factors if isinstance(factors, (list, tuple)) else ()
+    return "upsample_" in str(overload) and any(isinstance(f, float) and not f.is_integer() for f in each)
+
+
 class CustomDecompTable(dict[Any, Callable[..., Any]]):
     """Overloads (torch.ops.aten.NAME.OVERLOAD) and the functions that take them apart: at first all composite
     ops, by the ops that they consist of (those that are one op here stay whole, as linear does). Delete one

@@ -15,7 +15,7 @@ from rushlight._engine.core.pytree import Tree, flatten
 from rushlight._export.utils import _disable_load_state_dict_hooks
 from rushlight.export._draft_export import DraftExportReport, FailureReport, FailureType, log
 from rushlight.export.core import core
-from rushlight.export.decomp_utils import KEPT
+from rushlight.export.decomp_utils import KEPT, by_fractions
 from rushlight.export.errors import GuardOnDataDependentSymNode, UserError, UserErrorType
 from rushlight.export.functional import without_writes, writes
 from rushlight.export.listener import Listener, Value, listening, resized
@@ -611,7 +611,7 @@ def _has_operations(relation: Relation) -> bool:
 
 def decomposed(program: ExportedProgram, table: dict[Any, Any] | None) -> ExportedProgram:
     """The program recorded again, in the rows that composite ops consist of."""
-    opened = _Opened(table)
+    opened = _Opened(table, bool(program.range_constraints))
     args, kwargs = program.example_inputs or _examples(program)
     instead = {
         o: fn for o, fn in (table or {}).items() if getattr(fn, "__func__", None) is not Overload.decompose
@@ -634,12 +634,14 @@ class _Opened:
 
     core = True
 
-    def __init__(self, table: dict[Any, Any] | None) -> None:
-        self.table = table
+    def __init__(self, table: dict[Any, Any] | None, sized: bool) -> None:
+        self.table, self.sized = table, sized
 
     def __call__(self, row: Any, found: Any) -> bool:
         if found is None:
             return True
+        if self.sized and by_fractions(*found):
+            return False
         return str(found[0]) not in KEPT if self.table is None else found[0] in self.table
 
 

@@ -113,10 +113,14 @@ class InterpreterModuleDispatcher(torch.nn.Module):
         return list(self.__dict__["calls"])
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The result of the next call; after the last one it begins anew."""
+        """The result of the next call; after the last one, and after one that fails, it begins anew."""
         calls = self.call_modules()
         now, self.done = calls[self.done], (self.done + 1) % len(calls)
-        return now(*args, **kwargs)
+        try:
+            return now(*args, **kwargs)
+        except Exception:
+            self.done = 0
+            raise
 
 
 class UnflattenedModule(InterpreterModule):

@@ -149,6 +149,9 @@ def test_calls_that_differ_are_one_module_where_the_signature_is_kept() -> None:
     found = unflatten(export(Whole(), (x,), preserve_module_call_signature=("n",)))
     assert found(x).item() == found(x).item() == 18
     assert [name for name, _ in found.named_children()] == ["n"]
+    with pytest.raises(TypeError):
+        found.n("none")
+    assert found(x).item() == 18
     found.set_submodule("n", Inner())
     assert found(x).item() == 18
 

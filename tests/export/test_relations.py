@@ -316,3 +316,18 @@ def test_the_default_table_keeps_upsampling_whole() -> None:
     for table in (None, torch.export.default_decompositions()):
         code = program.run_decompositions(table).graph_module.code
         assert "aten.upsample_bilinear2d.vec" in code
+
+
+def test_sizes_by_broken_factors_are_not_guessed_when_ops_are_taken_apart() -> None:
+    class Upsampled(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return F.interpolate(F.interpolate(x, scale_factor=0.3, mode="bicubic"), scale_factor=2.5)
+
+    auto = torch.export.Dim.AUTO
+    program = torch.export.export(
+        Upsampled(), (torch.ones(1, 2, 8, 10),), dynamic_shapes=({2: auto, 3: auto},)
+    )
+    module = program.run_decompositions().module()
+    for h, w in ((8, 10), (9, 7), (33, 17)):
+        x = torch.randn(1, 2, h, w)
+        torch.testing.assert_close(module(x), Upsampled()(x))
