@@ -391,6 +391,7 @@ class Compiled:
             def build(share: float = self.share()) -> None:
                 made = make(until, share)
                 made.settle(guards.known())
+                gradients.guard(guards, made.entries)
                 plan.program, plan.guards = made, guards
 
             self._do(plan, build)

@@ -250,12 +250,14 @@ class Recorder:
 def add_gradient(leaf: Tensor, grad: Tensor, own: Tensor) -> None:
     """What backward() does at a leaf; `own` is where every replay leaves the leaf's gradient."""
     gathered(own._array, grad._array, *arrays(getattr(leaf, "_grad", None)))
-    take([(leaf, own)])
+    take([(leaf, own, own._array)])
 
 
-def take(pairs: Sequence[tuple[Tensor, Tensor]]) -> None:
-    """Give leaves the gradients that have been computed."""
-    for leaf, own in pairs:
+def take(computed: Sequence[tuple[Tensor, Tensor, Array]]) -> None:
+    """Give leaves the gradients that have been computed, each with the array in which it was."""
+    for leaf, own, array in computed:
+        if own._array is not array:  # it was handed out, and has been given other memory
+            own = wrap(array, leaf._kind)
         leaf._grad = own
         if own._storage is not None:
             own._storage.version += 1

@@ -575,3 +575,55 @@ def test_who_asks_meanwhile_is_not_told_that_all_holds(monkeypatch):
     scale.factor = 5.0
     assert compiled(x).tolist() == [5.0] * 3
     assert meanwhile == [[5.0] * 3]
+
+
+def trained():
+    torch.manual_seed(0)
+    layer = nn.Linear(3, 2)
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.01)
+
+    def step(x):
+        optimizer.zero_grad()
+        loss = layer(x).square().sum()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return layer, optimizer, step
+
+
+def other_memory(layer, optimizer):
+    layer.bias.grad.data = layer.bias.grad.data.clone()
+
+
+def shared(layer, optimizer):
+    layer.share_memory()
+
+
+def fewer_parameters(layer, optimizer):
+    optimizer.param_groups[0]["params"] = [layer.weight]
+
+
+def one_parameter_less(layer, optimizer):
+    optimizer.param_groups[0]["params"].remove(layer.weight)
+
+
+def another_parameter(layer, optimizer):
+    optimizer.param_groups[0]["params"] = [layer.weight, nn.Parameter(torch.ones(2))]
+
+
+@pytest.mark.parametrize(
+    "change", [other_memory, shared, fewer_parameters, one_parameter_less, another_parameter]
+)
+def test_gradients_of_steps_between_which_something_is_done_to_them(change):
+    eager, compiled = trained(), trained()
+    steps = eager[2], torch.compile(compiled[2])
+    for t in range(14):
+        if t == 8:
+            for layer, optimizer, _ in (eager, compiled):
+                change(layer, optimizer)
+        for step in steps:
+            step(torch.full((4, 3), 1 + t / 10))
+        for p, q in zip(eager[0].parameters(), compiled[0].parameters(), strict=True):
+            torch.testing.assert_close(p.grad, q.grad)
+            torch.testing.assert_close(p, q)

@@ -36,7 +36,7 @@ def straight(entries: Sequence[Entry], output: Any) -> list[Entry]:
                 and (_alike(maker.outs[k], own._array) and pointer(grad._array) == pointer(maker.outs[k]))
             ):
                 maker.outs = (*maker.outs[:k], own._array.reshape(maker.outs[k].shape), *maker.outs[k + 1 :])
-                e = _joined(kept, Entry("call", take, ([(leaf, own)],), (), e.where))
+                e = _joined(kept, Entry("call", take, ([(leaf, own, own._array)],), (), e.where))
             emptied.discard(id(leaf))
         elif e.kind == "call":
             emptied |= _without_gradients(e)
@@ -48,6 +48,17 @@ def straight(entries: Sequence[Entry], output: Any) -> list[Entry]:
 def is_about_leaves(entry: Entry) -> bool:
     """Whether an entry only gives leaves gradients that steps have computed in place, or takes them away."""
     return entry.kind == "call" and (entry.function is take or bool(_without_gradients(entry)))
+
+
+def guard(guards: Any, entries: Sequence[Entry]) -> None:
+    """Let calls whose gradients are computed where they stay be known by what their optimizers step."""
+    for e in entries:
+        if e.kind == "call" and _without_gradients(e):
+            groups: Any = getattr(e.function, "__self__").param_groups
+            guards.counts.append((groups, len(groups)))
+            for group in groups:
+                guards.facts.append((group, "params", group["params"]))
+                guards.counts.append((group["params"], len(group["params"])))
 
 
 def scaled(entries: Sequence[Entry]) -> set[int]:
