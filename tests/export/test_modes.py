@@ -183,6 +183,27 @@ def test_export_leaves_the_weights_as_they_are() -> None:
     assert [p.data_ptr() for p in module.parameters()] == places
 
 
+class Replacing(torch.nn.Module):
+    """A module whose call registers another weight and another submodule."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight, self.act = torch.nn.Parameter(torch.ones(2)), torch.nn.ReLU()
+
+    def forward(self, x: Any) -> Any:
+        self.weight, self.act = torch.nn.Parameter(self.weight * 2), torch.nn.Sigmoid()
+        return self.act(x * self.weight)
+
+
+def test_export_leaves_what_is_registered_as_it_is() -> None:
+    module = Replacing()
+    weight, act = module.weight, module.act
+    torch.export.export(module, (torch.ones(2),))
+    assert module.weight is weight
+    assert module.act is act
+    assert weight.tolist() == [1.0, 1.0]
+
+
 class Apart(torch.nn.Module):
     """A module whose whole call is in a mode of its own."""
 

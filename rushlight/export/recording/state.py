@@ -61,13 +61,16 @@ def _assigned(mod: Any, held: list[tuple[Any, dict[str, Any]]]) -> None:
 
 @contextmanager
 def as_before(mod: Any, warns: bool) -> Iterator[None]:
-    """Parameters, buffers, modules' attributes and random numbers are afterwards what they were. warns: where
-    a tensor was made an attribute that is no buffer.
+    """Parameters, buffers, submodules, modules' attributes and random numbers are afterwards what they were.
+    warns: where a tensor was made an attribute that is no buffer.
     """
     buffers = [(b, b.detach().clone()) for b in mod.buffers()]
     plain = [p for p in mod.parameters() if type(p) in (torch.Tensor, torch.nn.Parameter)]
     parameters = [(p, p.detach(), p.detach().clone(), p._version) for p in plain]
-    held = [(m, dict(m.__dict__), dict(m._buffers)) for m in mod.modules()]
+    held = [
+        (m, dict(m.__dict__), [(table, dict(table)) for table in (m._parameters, m._buffers, m._modules)])
+        for m in mod.modules()
+    ]
     lists = [
         (v, list(v))
         for m, own, _ in held
@@ -84,11 +87,12 @@ def as_before(mod: Any, warns: bool) -> Iterator[None]:
             _assigned(mod, [(m, {k: was.get(id(v), v) for k, v in own.items()}) for m, own, _ in held])
         for v, items in lists:
             v[:] = items
-        for m, own, registered in held:
+        for m, own, tables in held:
             m.__dict__.clear()
             m.__dict__.update(own)
-            m._buffers.clear()
-            m._buffers.update(registered)
+            for table, entries in tables:
+                table.clear()
+                table.update(entries)
         with torch.no_grad():
             for b, values in buffers:
                 b.copy_(values)
