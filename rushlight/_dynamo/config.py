@@ -3,8 +3,8 @@
 are asked for another graph say `recompile_limit`, `assume_static_by_default`, `automatic_dynamic_shapes`;
 `fail_on_recompile_limit_hit` refuses what comes after the limit; with `suppress_errors` a graph that they
 fail on runs as it is, and with `trace_numpy` NumPy's functions of a call's arrays are ops in their
-graphs. Others change nothing: what cannot be compiled runs as Python; rushlight.explain
-says why.
+graphs, unless the function names functions of other extension modules, which need
+NumPy's own. Others change nothing: what cannot be compiled runs as Python; rushlight.explain says why.
 """
 
 import sys
