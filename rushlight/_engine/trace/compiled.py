@@ -101,6 +101,10 @@ class Specialization:
         _breaks.info("Graph break: the call stays eager: %s", why)
 
 
+# All that runs tells one recorder: while it is another thread's, calls are as the first ones.
+_RECORDS = threading.Lock()
+
+
 @own
 class Compiled:
     """A function that is replayed without Python where that is safe.
@@ -267,8 +271,11 @@ class Compiled:
             else {"kernels": "llvm"}
         )
         with settings.using(**changes, autotune=self.search or settings.autotune), deadline(until):
-            if plan.calls > 1 or self.fullgraph:
-                found = self._record(plan, tensors, args, kwargs, until)
+            if (plan.calls > 1 or self.fullgraph) and _RECORDS.acquire(blocking=False):
+                try:
+                    found = self._record(plan, tensors, args, kwargs, until)
+                finally:
+                    _RECORDS.release()
                 # What recording has freed; glibc keeps it, as pieces between arrays that live on.
                 memory_pages.give_back()
             else:

@@ -175,7 +175,7 @@ class Recorder:
         """Python that is part of every replay (an optimizer's step): done now, unrecorded."""
         if self._mine():
             self._add(Entry("call", function, args))
-        with paused():
+        with paused(self):
             return function(*args)
 
     def accumulate(self, function: Callable[..., Any], node: Any, grad: Tensor, create: bool) -> None:
@@ -193,7 +193,7 @@ class Recorder:
         self._own(own._array)
         if id(leaf) in self.outside:
             self._add(Entry("call", add_gradient, (leaf, grad, own)))
-            with paused():
+            with paused(self):
                 add_gradient(leaf, grad, own)
         else:  # the call made it: at a replay, too, it begins without a gradient
             operands = (own._array, grad._array, *arrays(getattr(leaf, "_grad", None)))
@@ -337,9 +337,9 @@ def recording(recorder: Recorder) -> Iterator[None]:
 
 
 @contextmanager
-def paused() -> Iterator[None]:
-    """What runs meanwhile is not recorded."""
-    recorder = TAPE.pop()
+def paused(recorder: Recorder) -> Iterator[None]:
+    """What runs meanwhile is not recorded by it."""
+    TAPE.remove(recorder)  # another thread's may have come after it
     interpreters.MODES.remove(recorder)
     try:
         yield

@@ -6,6 +6,8 @@ import warnings
 import pytest
 
 import rushlight as torch
+from rushlight._engine.core.recording import TAPE
+from rushlight._engine.dispatch.runners import plans
 from rushlight._engine.ops.table import ROWS
 from rushlight.profiler import profile
 
@@ -179,3 +181,22 @@ def test_planned_rows_say_so():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert ROWS["var"].options["planned"] and "planned" not in ROWS["nonzero"].options
+
+
+def test_what_other_threads_do_while_a_plan_is_made_is_done():
+    p = torch.nn.Parameter(torch.ones(2))
+    optimizer, script = torch.optim.SGD([p], 0.5), plans.Script()
+
+    def other():
+        p.sum().backward()
+        optimizer.step()
+
+    TAPE.append(script)
+    try:
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join(0.2)
+    finally:
+        TAPE.remove(script)
+    thread.join()
+    assert p.grad.tolist() == [1.0, 1.0] and p.tolist() == [0.5, 0.5] and not script.failed

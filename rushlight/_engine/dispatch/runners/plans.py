@@ -14,6 +14,7 @@ The body of a composite may hand operands that require gradients to one row that
 from __future__ import annotations
 
 import threading
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -158,7 +159,26 @@ class Script:
     def constant(self, array: Any) -> None:
         """Made from Python values."""
 
-    write = call = accumulate = escape
+    write = backward_begins = escape
+
+    def call(self, function: Callable[..., Any], *args: Any) -> Any:
+        """It cannot be repeated; another thread does it when this call is through."""
+        self.escape()
+        if threading.get_ident() == self.thread:
+            return None
+        while self in TAPE:
+            time.sleep(0)
+        return function(*args)
+
+    def accumulate(self, function: Callable[..., Any], node: Any, grad: Any, create: bool) -> None:
+        """A leaf receives its gradient, maybe by another thread's backward pass."""
+        self.escape()
+        function(node, grad, create)
+
+    def update(self, plan: Any, numbers: Any) -> bool:
+        """Nothing is put off."""
+        self.escape()
+        return False
 
     def answer(self, found: Any) -> str:
         """Code for the result: operands, views of them, and fresh tensors, or a tuple of these."""
