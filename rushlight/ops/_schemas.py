@@ -72,9 +72,10 @@ class Param(NamedTuple):
 
     @property
     def whole_default(self) -> Any:
-        """The default, a list where lists of a length are meant."""
-        plain = self.default is REQUIRED or "Device" in self.type
-        return self.default if plain else shaped(self.type, self.default)
+        """The default, a list where lists of a length are meant; dtypes and their like, not their numbers."""
+        if "Device" in self.type:
+            return torch.device(self.default) if isinstance(self.default, str) else self.default
+        return self.default if self.default is REQUIRED else shaped(self.type, self.default)
 
 
 class Schema(NamedTuple):
@@ -165,7 +166,8 @@ def parsed(text: str, namespace: str = "aten") -> Schema:
             keyword = True
             continue
         kind, own, default = _matched(r"(.+?) (\w+)(?:=(.*))?", part).groups()
-        if kind.startswith("ScalarType") and default is not None and default.isdigit():
+        number = default is not None and default.isdigit()
+        if namespace == "aten" and kind.startswith("ScalarType") and number:
             default = "None"  # the number of torch.int64, which is what the op makes anyway
         params.append(Param(own, _plain(kind), _value(default), keyword, _aliases(kind)))
     return Schema(name, overload or "default", tuple(params), text, namespace)
@@ -180,4 +182,8 @@ def shaped(kind: str, value: Any) -> Any:
         return list(value) * (int(size[1]) if size[1] and len(value) == 1 else 1)
     if kind.startswith("Device") and not isinstance(value, torch.device):
         return torch.device("cpu" if value is None else value)
+    if kind.rstrip("?") in ("ScalarType", "Layout", "MemoryFormat") and isinstance(value, int):
+        from rushlight.jit.program.runtime import decode  # few signatures have such a default
+
+        return decode(kind.rstrip("?"), value)
     return value
