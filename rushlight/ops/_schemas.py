@@ -156,6 +156,10 @@ def _plain(kind: str) -> str:
     return re.sub(r"\([^)]*\)|Sym(?=Int)", "", kind).replace("Int", "int")
 
 
+# Kinds of which a signature tells the default by its number, or by its name in torch.
+_NAMED = ("ScalarType", "Layout", "MemoryFormat")
+
+
 @lru_cache(None)
 def parsed(text: str, namespace: str = "aten") -> Schema:
     """A line of schemas.tsv, or what programs define."""
@@ -169,7 +173,10 @@ def parsed(text: str, namespace: str = "aten") -> Schema:
         number = default is not None and default.isdigit()
         if namespace == "aten" and kind.startswith("ScalarType") and number:
             default = "None"  # the number of torch.int64, which is what the op makes anyway
-        params.append(Param(own, _plain(kind), _value(default), keyword, _aliases(kind)))
+        value = _value(default)
+        if kind.rstrip("?") in _NAMED and default is not None and default.isidentifier():
+            value = getattr(torch, default, value)  # float32, contiguous_format
+        params.append(Param(own, _plain(kind), value, keyword, _aliases(kind)))
     return Schema(name, overload or "default", tuple(params), text, namespace)
 
 
@@ -182,7 +189,7 @@ def shaped(kind: str, value: Any) -> Any:
         return list(value) * (int(size[1]) if size[1] and len(value) == 1 else 1)
     if kind.startswith("Device") and not isinstance(value, torch.device):
         return torch.device("cpu" if value is None else value)
-    if kind.rstrip("?") in ("ScalarType", "Layout", "MemoryFormat") and isinstance(value, int):
+    if kind.rstrip("?") in _NAMED and isinstance(value, int):
         from rushlight.jit.program.runtime import decode  # few signatures have such a default
 
         return decode(kind.rstrip("?"), value)
