@@ -445,22 +445,22 @@ def triu(m: Any, k: int = 0) -> Any:
 
 @_function
 def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
-    t = as_tensor(a)
-    if t.is_complex():
-        raise _ByNumpy
-    return torch.sort(
-        t.reshape(-1) if axis is None else t, -1 if axis is None else _axis(axis, t), stable=True
-    )[0]
+    return _sorted(a, axis)[0]
 
 
 @_function
 def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    return _sorted(a, axis)[1]
+
+
+def _sorted(a: Any, axis: Any) -> Any:
+    """Elements in order, and where they were."""
     t = as_tensor(a)
     if t.is_complex():
         raise _ByNumpy
-    return torch.sort(
-        t.reshape(-1) if axis is None else t, -1 if axis is None else _axis(axis, t), stable=True
-    )[1]
+    if axis is None:
+        return torch.sort(t.reshape(-1), stable=True)
+    return torch.sort(t, _axis(axis, t), stable=True)
 
 
 @_function

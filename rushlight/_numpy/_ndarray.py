@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,16 @@ class Given:
 def by_numpy(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """What NumPy's own function computes of these."""
     return from_numpy(function(*to_numpy(args), **to_numpy(kwargs)))
+
+
+def functions_of(module: ModuleType) -> Callable[[str], Any]:
+    """`__getattr__` of a module whose functions are NumPy's over our arrays; its classes are NumPy's own."""
+
+    def find(name: str) -> Any:
+        found = getattr(module, name)
+        return partial(by_numpy, found) if callable(found) and not isinstance(found, type) else found
+
+    return find
 
 
 class ndarray:

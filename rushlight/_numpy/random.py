@@ -1,16 +1,7 @@
 """numpy.random's functions over our arrays: they are computed by NumPy."""
 
-from __future__ import annotations
-
-from functools import partial
-from typing import Any
-
 import numpy as np
 
-from rushlight._numpy._ndarray import by_numpy
+from rushlight._numpy._ndarray import functions_of
 
-
-def __getattr__(name: str) -> Any:
-    """A function of NumPy's; a class, as it is."""
-    found = getattr(np.random, name)
-    return partial(by_numpy, found) if callable(found) and not isinstance(found, type) else found
+__getattr__ = functions_of(np.random)

@@ -1,16 +1,7 @@
-"""numpy.testing's functions over our arrays."""
-
-from __future__ import annotations
-
-from functools import partial
-from typing import Any
+"""numpy.testing's functions over our arrays, of which they get NumPy's own."""
 
 import numpy as np
 
-from rushlight._numpy._ndarray import by_numpy
+from rushlight._numpy._ndarray import functions_of
 
-
-def __getattr__(name: str) -> Any:
-    """A function of NumPy's, which gets NumPy's own arrays."""
-    found = getattr(np.testing, name)
-    return partial(by_numpy, found) if callable(found) and not isinstance(found, type) else found
+__getattr__ = functions_of(np.testing)

@@ -5,7 +5,9 @@ Here an op has one meaning, its row, in Python as well: the reference of an op i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import rushlight as torch
@@ -21,6 +23,16 @@ _OTHERS = frozenset(
     "empty_strided empty_permuted full ones zeros eye arange linspace logspace randn scalar_tensor equal "
     "allclose is_complex".split()
 )
+
+
+def functions_of(name: str, module: ModuleType) -> Callable[[str], Any]:
+    """`__getattr__` of the module torch._refs.NAME, whose references are a module's functions."""
+
+    def find(own: str) -> Any:
+        found = None if own.startswith("__") else getattr(module, own, None)
+        return attribute(name, own) if found is None else found
+
+    return find
 
 
 def trunc_divide(a: Any, b: Any) -> Any:

@@ -1,13 +1,6 @@
 """torch._refs.fft: functions of torch.fft."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from rushlight import fft as _fft  # `fft` is a function here
-from rushlight._engine.names.alternatives import attribute
+from rushlight._refs import functions_of
 
-
-def __getattr__(name: str) -> Any:
-    found = None if name.startswith("__") else getattr(_fft, name, None)
-    return attribute(__name__, name) if found is None else found
+__getattr__ = functions_of(__name__, _fft)

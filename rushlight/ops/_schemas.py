@@ -72,7 +72,7 @@ class Param(NamedTuple):
 
     @property
     def whole_default(self) -> Any:
-        """The default, a list where lists of a length are meant; dtypes and their like, not their numbers."""
+        """The default, a list where lists of a length are meant, a device for its name."""
         if "Device" in self.type:
             return torch.device(self.default) if isinstance(self.default, str) else self.default
         return self.default if self.default is REQUIRED else shaped(self.type, self.default)
@@ -156,8 +156,16 @@ def _plain(kind: str) -> str:
     return re.sub(r"\([^)]*\)|Sym(?=Int)", "", kind).replace("Int", "int")
 
 
-# Kinds of which a signature tells the default by its number, or by its name in torch.
 _NAMED = ("ScalarType", "Layout", "MemoryFormat")
+
+
+def _named(kind: str, text: str) -> Any:
+    """The dtype, layout or memory format that a signature tells by its number, or its name in torch."""
+    if text.isdigit():
+        from rushlight.jit.program.runtime import decode  # few signatures have such a default
+
+        return decode(kind, int(text))
+    return getattr(torch, text, None)
 
 
 @lru_cache(None)
@@ -173,9 +181,8 @@ def parsed(text: str, namespace: str = "aten") -> Schema:
         number = default is not None and default.isdigit()
         if namespace == "aten" and kind.startswith("ScalarType") and number:
             default = "None"  # the number of torch.int64, which is what the op makes anyway
-        value = _value(default)
-        if kind.rstrip("?") in _NAMED and default is not None and default.isidentifier():
-            value = getattr(torch, default, value)  # float32, contiguous_format
+        named = default is not None and kind.rstrip("?") in _NAMED
+        value = _named(kind.rstrip("?"), default) if named else _value(default)
         params.append(Param(own, _plain(kind), value, keyword, _aliases(kind)))
     return Schema(name, overload or "default", tuple(params), text, namespace)
 
@@ -189,8 +196,4 @@ def shaped(kind: str, value: Any) -> Any:
         return list(value) * (int(size[1]) if size[1] and len(value) == 1 else 1)
     if kind.startswith("Device") and not isinstance(value, torch.device):
         return torch.device("cpu" if value is None else value)
-    if kind.rstrip("?") in _NAMED and isinstance(value, int):
-        from rushlight.jit.program.runtime import decode  # few signatures have such a default
-
-        return decode(kind.rstrip("?"), value)
     return value
