@@ -14,7 +14,7 @@ from rushlight._engine.autograd.grad_mode import LOCAL, enable_grad
 from rushlight._engine.core.callers import deprecated, warn
 from rushlight._engine.core.dtype import float32
 from rushlight._engine.core.profiling_ranges import SPANS, spanned
-from rushlight._engine.core.recording import TAPE, escape, region, settle
+from rushlight._engine.core.recording import TAPE, escape, heard, region, settle
 from rushlight._engine.lazy import all_subclasses
 from rushlight._engine.tensors.gradient import zero_gradient
 from rushlight._engine.tensors.tensor import Tensor
@@ -55,10 +55,10 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         if TAPE and (args or kwargs) and any(map(callable, (*args, *kwargs.values()))):
             escape("an optimizer's step has a closure, which computes in Python")
-        elif TAPE and not (region() is not None and self._in_buckets()):
+        elif TAPE and not (region() is not None and self._in_buckets()) and heard() is not None:
             return TAPE[-1].call(functools.partial(wrapper, self, *args, **kwargs))
-        heard = _global_pre or _global_post
-        if not (heard or self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks):
+        hooked = _global_pre or _global_post
+        if not (hooked or self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks):
             found = (
                 spanned(_place(type(self).__name__, "step"), step, self, *args, **kwargs)
                 if SPANS
@@ -285,7 +285,7 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget all gradients: `grad` is None; with set_to_none=False, zeros in the same memory."""
-        if TAPE and (not set_to_none or region() is None):
+        if TAPE and (not set_to_none or region() is None) and heard() is not None:
             TAPE[-1].call(self.zero_grad, set_to_none)
             return
         if SPANS:

@@ -13,6 +13,7 @@ A recorder (trace/recorder.py) has these methods:
   once                                      why the call's backward pass may not be recorded before it comes
   fuses                                     whether it fuses what composites are made of
 It may have run_node(node, grad): what a node's rule gives in a backward pass.
+Its `thread`, if it has one, is the only one that it hears.
 It may be a `region`, in which Python runs each time. It then has update(plan, numbers): an optimizer steps a
 bucket of parameters; whether that is put off until settle().
 It may have walk(function, ...): a whole backward pass, which function(...) does.
@@ -26,9 +27,60 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial, wraps
+from threading import get_ident
 from typing import Any
 
-TAPE: list[Any] = []
+
+class _Deaf:
+    """What TAPE answers a thread whose calls nobody records, while another thread's are."""
+
+    fuses = False
+    once = ""
+
+    def nothing(self, *what: Any) -> None:
+        """Not heard."""
+
+    run = write = check = constant = escape = backward_begins = nothing
+
+    def call(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Done, and not heard of."""
+        return function(*args)
+
+    def accumulate(self, function: Callable[..., None], node: Any, grad: Any, create: bool) -> None:
+        """A leaf receives its gradient."""
+        function(node, grad, create)
+
+    def update(self, plan: Any, numbers: Any) -> bool:
+        """Nothing is put off."""
+        return False
+
+
+_DEAF, _at = _Deaf(), list.__getitem__
+
+
+class _Tape(list[Any]):
+    """The recorders at work; TAPE[-1] is the latest that hears the thread that asks.
+
+    One that has a `thread` hears that thread alone. Whether there is any is asked at each op, by all threads:
+    it is the list's own answer.
+    """
+
+    __slots__ = ()
+
+    def __getitem__(self, i: Any) -> Any:
+        me = get_ident()
+        try:
+            found = _at(self, i)
+            if found.thread == me or i != -1:
+                return found
+        except AttributeError:
+            return found
+        except IndexError:  # another thread's was there when somebody asked for any
+            return _DEAF
+        return next((r for r in reversed(self) if getattr(r, "thread", me) == me), _DEAF)
+
+
+TAPE = _Tape()
 # The tracers of torch.fx that are at work.
 TRACERS: list[Any] = []
 # Classes of numbers that are handed on as they are, not made ints and floats (torch.SymInt).
@@ -48,9 +100,16 @@ def fusing() -> bool:
     return bool(TAPE) and TAPE[-1].fuses
 
 
+def heard() -> Any:
+    """Who records what this thread does; None for nobody."""
+    found = TAPE[-1] if TAPE else None
+    return None if found is _DEAF else found
+
+
 def region() -> Any:
     """The recorder, if Python runs each time that a call is made which it records; else None."""
-    return TAPE[-1] if TAPE and getattr(TAPE[-1], "region", None) is not None else None
+    found = TAPE[-1] if TAPE else None
+    return found if getattr(found, "region", None) is not None else None
 
 
 def settle() -> None:
@@ -137,5 +196,6 @@ def backward_only(why: str) -> None:
     """Tell the recorder, if any, that only backward() itself may go through the graph that the call
     leaves.
     """
-    if TAPE:
-        TAPE[-1].once = f"{why}: compile the whole step, with backward() in it"
+    recorder = heard()
+    if recorder is not None:
+        recorder.once = f"{why}: compile the whole step, with backward() in it"

@@ -10,7 +10,7 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import AccumulateGrad
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
-from rushlight._engine.core.recording import TAPE
+from rushlight._engine.core.recording import TAPE, heard
 from rushlight._engine.core.services import service
 from rushlight._engine.tensors.lazy_views import place, shared
 from rushlight._engine.tensors.storages.storage import SHARED, Storage, storage
@@ -126,8 +126,8 @@ class Gradient(_Tensor):
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
             _check_grad(self, value)
-        if TAPE:
-            TAPE[-1].call(getattr(Gradient.grad, "fset"), self, value)
+        if TAPE and (recorder := heard()) is not None:
+            recorder.call(getattr(Gradient.grad, "fset"), self, value)
         self._grad = value
 
     @grad.deleter

@@ -294,6 +294,6 @@ def _far(first: list[float], second: list[float]) -> bool:
 _TRIES, _FEWEST, _MOST_TRIES, _NEAR, _PATIENCE, _NEW = 4, 2, 8, 0.85, 24, 8
 # How many kinds are tried at once, and what share of the time those after them may take to be learnt, as long
 # as more kinds have not turned out to be faster by matching than the other way round.
-_AT_ONCE, _SHARE = 2, 0.15
+_AT_ONCE, _SHARE = 4, 0.15
 # What is much memory to keep for a way that is not taken.
 _MUCH = 1 << 24

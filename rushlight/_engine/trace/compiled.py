@@ -56,6 +56,8 @@ from rushlight._engine.trace.trace import Trace
 
 # How many kinds of arguments get a program of their own; how often guards may fail before a call stays eager.
 MOST_PROGRAMS = 8
+# As long as fewer have one, the next gets it at its second call, and does not wait until that pays.
+AT_ONCE = 4
 # How many bytes of results a record may keep, unless replay was asked for: between kernels that make so much,
 # matching costs little, and it keeps no results.
 ROOM = 80 << 20
@@ -78,13 +80,15 @@ class Specialization:
         self.batches = LOCAL.batches
         # In which order the dims of results' gradients lay, by the number of the result.
         self.orders: dict[int, tuple[int, ...]] = {}
-        # The key without sizes; how long calls took that waited for a program, as others with this outline
-        # had one, and how long it takes to make one, of their thread's time; the latest that waited.
+        # The key without sizes; how many calls waited for a program, as others with this outline had one,
+        # and how long they took, and how long it takes to make one, of their thread's time; the latest that
+        # waited.
         self.outline: Any = None
         # The key without the identities of objects.
         self.likeness: Any = None
         self.worked = self.learnt = 0.0
         self.latest = choice.Sample(None)
+        self.waited = 0
         # Where it cannot be replayed: whether it is matched.
         self.choice = choice.Choice()
         # What compiles while calls run eagerly.
@@ -217,6 +221,9 @@ class Compiled:
             plan.refuse(alike[0])
         elif self.careful and not self.fullgraph and not self.background:
             plan.outline = outline(key)
+            leader = self.leaders.get(plan.outline)
+            if leader is not None and leader.refusal:  # what that was about is no size, as a rule
+                plan.refuse(leader.refusal)
         return plan
 
     def _waits(self, plan: Specialization) -> bool:
@@ -230,11 +237,14 @@ class Compiled:
             if plan.calls:
                 self.leaders[plan.outline] = plan
             return False
-        full = sum(p.program is not None for p in self.plans.values()) >= MOST_PROGRAMS
-        return not full and (not leader.ready or self.trace.gain * plan.worked <= leader.learnt)
+        made = sum(p.program is not None and p is not plan for p in self.plans.values())
+        if made >= MOST_PROGRAMS or (leader.ready and plan.waited and made < AT_ONCE):
+            return False
+        return not leader.ready or self.trace.gain * plan.worked <= leader.learnt
 
     def _waiting(self, plan: Specialization, args: Any, kwargs: Any) -> Any:
         """A call that waits for its program. The backward() of the one before it has come by now."""
+        plan.waited += 1
         plan.worked += plan.latest.seconds
         plan.latest = choice.Sample(None)
         return plan.latest.call(self.function, args, kwargs)
@@ -382,6 +392,8 @@ class Compiled:
         """Leave calls of this kind eager, as those are that others of its objects alone tell apart."""
         plan.refuse(why)
         self.alike.setdefault(plan.likeness, []).append(why)
+        if plan.outline is not None:
+            self.leaders.setdefault(plan.outline, plan)
 
     def _take(
         self,

@@ -92,10 +92,10 @@ class Learning:
 
     def _trailed(self: Any, node: Any) -> None:
         """A node was made beside those of steps."""
-        if self.unit is not None:
+        if self.unit is not None or not self.mine():
             return
         how, TRACES.how = TRACES.how, None
-        if self.trail is not None and not self.making and self.mine():
+        if self.trail is not None and not self.making:
             if how is None or node.__class__ is AccumulateGrad:
                 self.events += 1
             else:

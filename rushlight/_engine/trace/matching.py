@@ -131,7 +131,7 @@ class Region(Learning, Writes, Updates, Shells):
         """For a pass that begins here, in this thread."""
         self.before, self.node = begin, begin.after()
         self.start, self.known = self.node, self.node.known
-        self.thread = threading.get_ident()
+        self.thread = self.recorder.thread = threading.get_ident()
         # Matchers look at these in the thread's dictionary.
         LOCAL.enabled, LOCAL.inference = LOCAL.enabled, LOCAL.inference
         self.local = LOCAL.__dict__
@@ -584,8 +584,10 @@ class Region(Learning, Writes, Updates, Shells):
                     self.private.pop(id(t._view_of[0]), None)
 
     def _noted(self, node: Any) -> None:
+        if not self.mine():
+            return
         how, TRACES.how = TRACES.how, None
-        if self.unit is not None and self.mine() and node.__class__ is not AccumulateGrad:
+        if self.unit is not None and node.__class__ is not AccumulateGrad:
             # Of several nothing is kept: views that are taken anew must die.
             self.unit.nodes = [None, None] if self.unit.nodes else [how]
 

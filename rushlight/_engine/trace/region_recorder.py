@@ -55,6 +55,8 @@ class RegionRecorder:
 
     def __init__(self, region: Any) -> None:
         self.region = region
+        # Whose ops it hears: the region's.
+        self.thread = 0
 
     def run(self, function: Any, operands: tuple[Any, ...], result: Any, values: Any) -> None:
         """An op ran."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -126,7 +127,6 @@ class Node:
         "enabled",
         "said",
         "like",
-        "outline",
         "_shared",
     )
 
@@ -140,9 +140,8 @@ class Node:
         self.effects = self.enabled = False
         # The call as it was written, for a trace that is handed over: (row, callable, arguments, keywords).
         self.said: Any = None
-        # The node of another path on which all is alike but for sizes, and what is alike of its step.
+        # The node of another path on which all is alike but for sizes.
         self.like: Node | None = None
-        self.outline: Any = None
         self._shared: frozenset[int] | None = None
         # Places of the operands, of the first result, and what came in: (place, kind, shape, strides, whose
         # memory it shares).
@@ -190,16 +189,13 @@ class Node:
 
     def known_at(self, call: Any, step: Step) -> Node | None:
         """A node that a call at other sizes led to from here, by the same callable, and that did the same."""
-        facts = None
         for before in (self, self.like):
             for key, node in (
                 () if before is None else reversed(before.next.items())
             ):  # the latest is the longest
                 if node.step is None or node.step is step or node.fixed or key[0] is not call:
                     continue
-                facts = facts or _outline(step)
-                node.outline = node.outline or _outline(node.step)
-                if facts == node.outline:
+                if _resembles(step, node.step):
                     return node
         return None
 
@@ -365,7 +361,12 @@ class Unit:
             return self.fail("the shape of a result depends on values")
         outs = [t._array for t in flat(result) if isinstance(t, Tensor)]
         read = [v for v in flat(operands) if isinstance(v, np.ndarray)]
-        fresh = [o for o in outs if not any(np.may_share_memory(o, a) for a in read)]
+        owners = {id(root(a)) for a in read}
+        fresh = [
+            o
+            for o in outs
+            if (o.base is None and id(o) not in owners) or not any(np.may_share_memory(o, a) for a in read)
+        ]
         if not fresh:
             return None
         if len(fresh) != len(outs) or arrays(getattr(function, "args", ())):
@@ -451,9 +452,7 @@ class Unit:
         elif t._grad_node is not None and not self.nodes:
             return self.fail("a result is tracked, and nothing made its node")
         a = t._array
-        layout = meta_array(a.shape, a.dtype, tuple([s // a.itemsize for s in a.strides]))
-        if layout.strides != a.strides:
-            layout = np.lib.stride_tricks.as_strided(layout, a.shape, a.strides, writeable=False)
+        layout = _layout_of(a.shape, a.strides, a.dtype)
         whole = spec.memory >= 0 and a.nbytes == self._sizes[spec.memory]
         return Result(-1, spec, t._kind, Pending(layout, owner), view, whole)
 
@@ -505,12 +504,17 @@ class Unit:
 
     def _spec(self, a: Array) -> Any:
         """A Spec; an array of its own for a constant; None for memory that is not known."""
-        owner = root(a)
+        owner = a if a.base is None else root(a)
         made = self._made.get(id(owner))
         if made is not None:
             return Spec(made[0], pointer(a) - made[1], a.shape, a.strides, a.dtype)
-        low, high = np.lib.array_utils.byte_bounds(a)
-        for k in self._operands.get(id(owner), ()):
+        operands = self._operands.get(id(owner), ())
+        for k in operands:
+            of = self.given[k]
+            if a is of or (_alike(a, of) and pointer(a) == pointer(of)):
+                return Spec(~k, 0, a.shape, a.strides, a.dtype)
+        low, high = np.lib.array_utils.byte_bounds(a) if operands else (0, 0)
+        for k in operands:
             start, end = np.lib.array_utils.byte_bounds(self.given[k])
             if start <= low and high <= end:
                 return Spec(~k, pointer(a) - pointer(self.given[k]), a.shape, a.strides, a.dtype)
@@ -532,6 +536,20 @@ class Unit:
         if isinstance(value, Tensor):
             self.fail("an op is handed a tensor")
         return value
+
+
+def _alike(a: Array, b: Array) -> bool:
+    """Whether two arrays are as large, and lie alike."""
+    return a.shape == b.shape and a.strides == b.strides and a.itemsize == b.itemsize
+
+
+@lru_cache(maxsize=4096)
+def _layout_of(shape: tuple[int, ...], strides: tuple[int, ...], of: Any) -> Array:
+    """An array without data that is like that; strides in bytes."""
+    layout = meta_array(shape, of, tuple([s // of.itemsize for s in strides]))
+    if layout.strides != strides:
+        layout = np.lib.stride_tricks.as_strided(layout, shape, strides, writeable=False)
+    return layout
 
 
 def described(tree: Any, places: dict[int, int]) -> Any:
@@ -595,24 +613,36 @@ def _facts(step: Step) -> tuple[Any, ...]:
     )
 
 
-def _outline(step: Step) -> tuple[Any, ...]:
-    """What calls that did the same at different sizes have in common."""
+def _resembles(step: Step, other: Step) -> bool:
+    """Whether two calls, at different sizes, did the same."""
     return (
-        [
-            (
-                t.kind,
-                Entry(t.kind, t.function, ()).name,
-                [o.memory for o in t.outs],
-                [s.memory for s in specs(t.operands)],
-            )
-            for t in step.entries
-        ],
-        len(step.sizes),
-        [(r.given, r.spec and r.spec.memory, r.kind, r.view and r.view[0], r.whole) for r in step.results],
-        step.many,
-        step.node and len(step.node[1]),
-        step.bumps,
-        step.writes,
+        len(step.entries) == len(other.entries)
+        and len(step.sizes) == len(other.sizes)
+        and len(step.results) == len(other.results)
+        and (step.many, step.bumps, step.writes) == (other.many, other.bumps, other.writes)
+        and (step.node and len(step.node[1])) == (other.node and len(other.node[1]))
+        and all(map(_same_result, step.results, other.results))
+        and all(map(_same_entry, step.entries, other.entries))
+    )
+
+
+def _same_result(r: Result, other: Result) -> bool:
+    return (
+        (r.given, r.kind, r.whole) == (other.given, other.kind, other.whole)
+        and (r.spec and r.spec.memory) == (other.spec and other.spec.memory)
+        and (r.view and r.view[0]) == (other.view and other.view[0])
+    )
+
+
+def _same_entry(t: TraceEntry, other: TraceEntry) -> bool:
+    return (
+        t.kind == other.kind
+        and [o.memory for o in t.outs] == [o.memory for o in other.outs]
+        and [s.memory for s in specs(t.operands)] == [s.memory for s in specs(other.operands)]
+        and (
+            t.function is other.function
+            or Entry(t.kind, t.function, ()).name == Entry(t.kind, other.function, ()).name
+        )
     )
 
 

@@ -313,6 +313,32 @@ def test_eight_threads_on_one_compiled_model():
     assert not wrong
 
 
+def zeroed(loop, x, y):
+    loop.optimizer.zero_grad(set_to_none=False)
+    loss = F.cross_entropy(loop.model(x), y)
+    loss.backward()
+    loop.optimizer.step()
+    return loss
+
+
+def test_the_first_steps_of_several_threads_come_at_once():
+    begin, same_in = threading.Barrier(4), []
+
+    def run(way):
+        eager, other = Loop(OPTIMIZERS["AdamW"], way), Loop(OPTIMIZERS["AdamW"], way)
+        step = torch.compile(other.step)
+        begin.wait()
+        if all(same(eager.step(x, y), step(x, y)) for x, y in data(calls=12)):
+            same_in.append(way)
+
+    threads = [threading.Thread(target=run, args=(way,)) for way in (plain, zeroed) * 2]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(same_in) == 4
+
+
 def test_a_backward_pass_that_would_fail_is_no_error_of_the_call():
     weight = torch.ones(8).requires_grad_()
 
