@@ -45,8 +45,16 @@ def _refusing(row: Row, run: Run) -> Run:
 
 
 def _composite(row: Row, rules: Rules | None) -> Run:
-    """The composite body, run as one op with the row's own gradient."""
-    return lambda *values: _composite_with_rule(row, rules, values)
+    """The composite body, run as one op with the row's own gradient; its `record` leaves the node of a
+    planned call behind.
+    """
+
+    def run(*values: Any) -> Any:
+        return _composite_with_rule(row, rules, values)
+
+    if rules is not None and not row.options.get("views"):
+        run.__dict__["record"] = rules.record
+    return run
 
 
 def opaque_runner(row: Row) -> Run:

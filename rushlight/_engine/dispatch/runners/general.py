@@ -137,6 +137,7 @@ def _door(
             "DTYPE": dtype,
             "PLANS": getattr(run, "plans", None),
             "learn": getattr(run, "learn", None),
+            "record": getattr(run, "record", None),
             "LOCAL": LOCAL,
             "whole": whole,
             "see": see,
@@ -165,10 +166,14 @@ def _planned(
     given = ", ".join(p.name for p in operands)
     tracked = f"({' or '.join(_tracked(p, spelled.get(p.name, p.name)) for p in operands)}) and LOCAL.enabled"
     only = f" and whole({given})" if row.name == "as_strided" else ""
+    asked = row.options.get("planned")
+    only += f" and {asked}" * isinstance(asked, str)  # code over the arguments, for which it has no effects
     look = f"        _key = ({keys})\n"
     if getattr(run, "takes_tracked", False):  # by plans of their own, for those of them that are tracked
         which = "".join(f"{_tracked(p, p.name, each=True)}, " for p in operands)
         look += f"        if {tracked}:\n            _key = ({keys}{which})\n"
+    elif getattr(run, "record", None) is not None:
+        return _PLANNED_AND_RECORDED.format(keys=keys, names=names, given=given, tracked=tracked)
     else:
         only = f" and not ({tracked}){only}"
     # A view's plan is mostly its step (views.see).
@@ -182,6 +187,31 @@ def _planned(
         f"        found = learn(_key, {names})\n"
         "        if found is not NotImplemented:\n            return found\n"
     )
+
+
+# The plan of a row with a gradient of its own holds whether operands are tracked or not: what it gives has
+# the row's one node. (That nothing within is to leave nodes behind is told by `enabled`.)
+_PLANNED_AND_RECORDED = """    if not DETAILED:
+        _key = ({keys})
+        try:
+            plan = PLANS.get(_key)
+        except TypeError:
+            return run({names})
+        if not ({tracked}):
+            if plan is not None:
+                return plan({given})
+            found = learn(_key, {names})
+            if found is not NotImplemented:
+                return found
+        elif plan is not None:
+            LOCAL.enabled = False
+            try:
+                found = plan({given})
+            finally:
+                LOCAL.enabled = True
+            record(({names},), found)
+            return found
+"""
 
 
 def _tracked(p: signature.Param, n: str, each: bool = False) -> str:

@@ -35,6 +35,7 @@ from rushlight._engine.dispatch.interpreters import MODES
 from rushlight._engine.dispatch.node_names import keeps_constants, rename
 from rushlight._engine.dispatch.off_cpu import as_tensors, backend_of
 from rushlight._engine.dispatch.runners.array_bodies import all_there, tracked
+from rushlight._engine.dispatch.runners.plan_loops import Loops
 from rushlight._engine.dispatch.runners.recorded import HasResolve, recorded, row_kernel_of
 from rushlight._engine.dispatch.runners.views import see, see_each
 from rushlight._engine.ops.resolved import arrays_in
@@ -53,6 +54,7 @@ _SCOPE = {
     "restore": restore,
     "array": np.asarray,
     "empty": np.empty,
+    "zeros": np.zeros,
 }
 _SCOPE["rename"] = rename
 
@@ -69,6 +71,9 @@ class Script:
         self.thread = threading.get_ident()
         self.operands = dict[int, str]()  # code of the tensors that were given
         self.rows = list[tuple[Any, Any, Any]]()  # (rules of the row's gradient, its arguments, its result)
+        self.loops = dict[str, Loops]()  # by the lines that stand for them
+        self.whose = dict[str, Loops]()  # by the names of their results
+        self.number = 0  # of names given
 
     def run(self, function: Any, operands: tuple[Any, ...], result: Any, values: Any) -> None:
         """`result` (tensors) was made by function(*operands)."""
@@ -87,6 +92,8 @@ class Script:
             self._call(f"{self._constant(found.compiled)}.{method}", arrays, result, out=out)
         elif found.reducer is not None:
             total = found.reducer.resolve(*operands)
+            if self._added(getattr(total, "into", None), operands[0], result):
+                return
             self.quiet = self.quiet and raises_no_flags(total)
             self._call(self._constant(total), operands[:1], result, raises_no_flags(total))
         else:
@@ -135,17 +142,66 @@ class Script:
 
         if kernel.pending:
             self.waiting.append(kernel)
-        call = small_calls.few(kernel, arrays, [t._array for t in results])
-        if call is not None:
-            given = [self._code(a) for a in arrays]
-            self._know(results)
-            memory = [
-                self._line(f"empty({self._constant(t._geometry.shape)}, {self._constant(t._geometry.dtype)})")
-                for t in results
-            ]
-            self.names.update({id(t._array): name for t, name in zip(results, memory, strict=True)})
-            self.lines.append(f"{self._constant(call)}({', '.join([*given, *memory])})")
-        return call is not None
+        outs = [t._array for t in results]
+        if not small_calls.fits(kernel, arrays, outs) or small_calls.of_kernel(kernel, arrays, outs) is None:
+            return False
+        loops, standing = self._stand(arrays)
+        made = self._fresh(loops, results)
+        loops.stages += small_calls.of_kernel(kernel, standing, made) or ()
+        return True
+
+    def _added(self, into: Any, a: Any, result: Any) -> bool:
+        """Add up few elements, if they lie densely: whether that is so."""
+        if into is None or into(a, result._array) is None:
+            return False
+        loops, standing = self._stand((a,))
+        loops.stages.append(into(*standing, *self._fresh(loops, (result,), zeros=True)))
+        return True
+
+    def _stand(self, arrays: Sequence[Any]) -> tuple[Loops, list[Any]]:
+        """(the loops that nothing has followed yet, what stands there for arrays)."""
+        label = self.lines.pop() if self.lines and self.lines[-1] in self.loops else f"loops {self._next()}"
+        loops = self.loops.setdefault(label, Loops())
+        standing = [self._standing(a, loops) for a in arrays]
+        self.lines.append(label)  # behind what makes operands
+        return loops, standing
+
+    def _standing(self, a: Any, loops: Loops) -> Any:
+        """What stands for an array."""
+        found = loops.standing(a)
+        if found is not None:
+            return found
+        view = None if id(a) in self.names or id(a) not in self.tensors else view_of(self.tensors[id(a)])
+        if view is None or not view.base._array.flags.c_contiguous:
+            return loops.given(a, self._code(a))
+        self._know(view.base)
+        self._standing(view.base._array, loops)
+        return loops.view(a, view.base._array)
+
+    def _fresh(self, loops: Loops, results: tuple[Tensor, ...], zeros: bool = False) -> list[Any]:
+        """What stands for results."""
+        made = []
+        for t in results:
+            self._know(t)
+            name = self.names[id(t._array)] = f"r{self._next()}"
+            self.whose[name] = loops
+            made.append(loops.result(t._array, name, zeros))
+        return made
+
+    def whole(self) -> list[str]:
+        """All lines."""
+        # few programs that only have small tensors compile
+        from rushlight._engine.kernels.runtime import small_calls
+
+        found = list[str]()
+        for line in self.lines:
+            loops = self.loops.get(line)
+            found += [line] if loops is None else loops.lines(self._constant, small_calls.joined)
+        return found
+
+    def _next(self) -> int:
+        self.number += 1
+        return self.number
 
     def made_whole(self, t: Tensor) -> None:
         """How it is seen is asked now, since the tensor will not know."""
@@ -222,7 +278,7 @@ class Script:
 
     def _made(self, found: Tensor) -> str:
         """The name of a fresh tensor."""
-        t = f"t{len(self.lines)}"
+        t = f"t{self._next()}"
         self.lines += made(t, self._code(found._array), self._constant(found._kind), 0).splitlines()
         return t
 
@@ -252,8 +308,9 @@ class Script:
         return view.step if view is not None and id(view.base) in self.operands else None
 
     def _line(self, code: str) -> str:
-        self.lines.append(f"r{len(self.lines)} = {code}")
-        return f"r{len(self.lines) - 1}"
+        name = f"r{self._next()}"
+        self.lines.append(f"{name} = {code}")
+        return name
 
     def _constant(self, value: Any) -> str:
         self.scope[f"c{len(self.scope)}"] = value
@@ -282,7 +339,10 @@ class Script:
             step = ViewStep(*view.step)
             function, args = self._constant(step.function), self._constant(step.args)
             self.names[id(value)] = self._line(f"{function}({self._code(view.base._array)}, *{args})")
-        return self.names.get(id(value)) or self._constant(value)
+        name = self.names.get(id(value))
+        if name in self.whose:
+            self.whose[name].seen.add(name)
+        return name or self._constant(value)
 
 
 def planner(row: Row, run: Run) -> Run:
@@ -325,6 +385,7 @@ def planner(row: Row, run: Run) -> Run:
 
     planned = partial(run)  # which has attributes, and is no frame for warnings to count
     planned.__dict__.update(plans=plans, learn=learn, takes_tracked=takes_tracked)
+    planned.__dict__["record"] = getattr(run, "record", None)
     return planned
 
 
@@ -413,7 +474,7 @@ def _recorded(row: Row, run: Run, values: list[Any], tracked: bool) -> tuple[Any
         step = script.step_of(found)
         if step is not None:
             return found, step, []
-    lines = [*script.lines, f"return {answer}"]
+    lines = [*script.whole(), f"return {answer}"]
     if not script.quiet:
         lines = ["token = hush()", "try:", *[f"    {s}" for s in lines], "finally:", "    restore(token)"]
     text = "\n    ".join([f"def plan({', '.join([p.name for p in operands])}):", *lines])

@@ -24,27 +24,34 @@ _MANY, _SHORT = 1 << 11, 1 << 9
 
 
 def few(kernel: Any, arrays: Sequence[Any], results: Sequence[Array]) -> Callable[..., Any] | None:
-    """What calls a kernel, of rows or pointwise, on arrays and results that lie as these do: made once
-    for a plan, which runs it (`team.Call.run`). None where NumPy is called.
+    """What calls a kernel, of rows or pointwise, on arrays and results that lie as these do: made once, and
+    kept (`team.Call.run`). None where NumPy is called.
     """
-    if (
-        not all(
-            [
-                a.__class__ is np.ndarray and a.flags.c_contiguous and a.dtype.name == d and a.size <= _FEW
-                for a, (_, d) in zip(arrays, kernel.inputs, strict=True)
-            ]
-        )
-        or results[0].size > _FEW
-    ):
+    if not fits(kernel, arrays, results):
         return None
     # Apart from each other, as operands of later calls may be: these can be one tensor, or views of one.
     arrays = [np.empty(a.shape, a.dtype) for a in arrays]
+    return _relative(of_kernel(kernel, arrays, results), [*arrays, *results])
+
+
+def fits(kernel: Any, arrays: Sequence[Any], results: Sequence[Array]) -> bool:
+    """Whether a kernel can go over arrays like these, and results, without NumPy: all are few elements."""
+    return results[0].size <= _FEW and all(
+        [
+            a.__class__ is np.ndarray and a.flags.c_contiguous and a.dtype.name == d and a.size <= _FEW
+            for a, (_, d) in zip(arrays, kernel.inputs, strict=True)
+        ]
+    )
+
+
+def of_kernel(kernel: Any, arrays: Sequence[Array], results: Sequence[Array]) -> stages.Stages | None:
+    """The stages of a kernel on arrays and results that it `fits`, if it is machine code."""
     rows = max(kernel.core)  # which may have a number each, in an axis of its own
     seen = [
         a[..., 0] if rows and not core and a.ndim == arrays[0].ndim else a
         for a, core in zip(results, kernel.core[len(arrays) :], strict=True)
     ]
-    return loop(kernel, [*arrays, *seen], [*arrays, *results])
+    return stages.kernel(kernel.fn, [*arrays, *seen], kernel.core)
 
 
 def loop(kernel: Any, operands: Sequence[Array], given: Sequence[Array]) -> Callable[..., Any] | None:
@@ -63,6 +70,9 @@ def reduction(
 ) -> Callable[[Array], Array] | None:
     """function.reduce of arrays that lie as `a` does, in its dtype, by NumPy's own loop; None where NumPy is
     called: also before anything has been compiled, which must not wait for it.
+
+    It has `into`: its stages on other arrays, an operand and a result that is 0; None where it begins with
+    something else.
     """
     if not (native.loaded() and 1 < a.size <= _FEW and team.possible()):
         return None
@@ -81,6 +91,10 @@ def reduction(
         run(a, out)
         return out
 
+    def into(a: Array, out: Array) -> stages.Stage | None:
+        return stages.reduced(function, a, axes, out)
+
+    total.__dict__["into"] = into if make is np.zeros else None
     return mark_without_flags(total)
 
 
@@ -144,8 +158,19 @@ def _relative(found: stages.Stages | None, given: Sequence[Array]) -> Callable[.
     """Stages on these arrays, which share no memory with each other, as a function of others that lie so;
     None where they know other memory.
     """
-    parts, spans = [], [(team.pointer(a), team.pointer(a) + a.nbytes) for a in given]
-    for stage in found or ():
+    return joined(found or (), [(a, number, 0) for number, a in enumerate(given)])
+
+
+def joined(
+    found: Sequence[stages.Stage], places: Sequence[tuple[Array, int, int]]
+) -> Callable[..., Any] | None:
+    """Stages on arrays which share no memory with each other, as a function of others; None where they know
+    other memory, or there are none.
+
+    places: an array, which of the function's operands holds it, and where it begins there, in bytes.
+    """
+    parts, spans = [], [(team.pointer(a), team.pointer(a) + a.nbytes) for a, _, _ in places]
+    for stage in found:
         columns, jobs = stage.jobs.T[: stage.before].tolist(), stage.jobs.copy()
         of = [
             next((k for k, (low, high) in enumerate(spans) if low <= min(c) and max(c) < high), -1)
@@ -153,9 +178,10 @@ def _relative(found: stages.Stages | None, given: Sequence[Array]) -> Callable[.
         ]
         if -1 in of:
             return None
-        jobs[:, : stage.before] -= [spans[k][0] for k in of]
-        parts.append(team.CallStage(stage.loop, jobs, of, stage.before, stage.steps))
+        jobs[:, : stage.before] -= [spans[k][0] - places[k][2] for k in of]
+        operands = [places[k][1] for k in of]
+        parts.append(team.CallStage(stage.loop, jobs, operands, stage.before, stage.steps))
     if not parts or not team.possible():
         return None
-    call = team.Call(*parts, few=max(a.size for a in given) <= _FEW)
+    call = team.Call(*parts, few=max(a.size for a, _, _ in places) <= _FEW)
     return call.run if call.small else partial(call, 1)

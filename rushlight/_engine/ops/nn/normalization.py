@@ -252,7 +252,7 @@ def _per_channel(x: Any, weight: Any, bias: Any) -> Any:
     return x if bias is None else x + bias.reshape(shape)
 
 
-@composite(where=("nn.functional",), planned=True)
+@composite(where=("nn.functional",), planned="not training")
 def batch_norm(
     input,
     running_mean: Tensor | None,
@@ -557,13 +557,12 @@ def _update_running(
     count: int, center: Any, spread: Any, running_mean: Any, running_var: Any, momentum: float
 ) -> None:
     """Move the running moments towards those of `count` values a channel, the variance unbiased."""
-    for running, fresh, scale in (
-        (running_mean, center, 1.0),
-        (running_var, spread, count / max(count - 1, 1)),
-    ):
-        if running is not None:
-            old = running if running._grad_node is None else running.detach()
-            running._follow_(_update_moment(old, fresh.detach(), scale, momentum))
+    moved = []
+    if running_mean is not None:
+        moved.append((running_mean, center, 1.0))
+    if running_var is not None:
+        moved.append((running_var, spread, count / max(count - 1, 1)))
+    service("running values moved")(momentum, moved)
 
 
 @composite(name="_update_moment", where=("aten",), planned=True)
