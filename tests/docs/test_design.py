@@ -43,7 +43,7 @@ CASES = {
         "x = torch.randn(6, 5)\nwatch(); torch.softmax(x, -1)",
     ),
     "row kernel, small, again": (
-        ["kernels/runtime/small_calls.py few", "dispatch/runners/plans.py Script"],
+        ["kernels/runtime/small_calls.py of_kernel", "dispatch/runners/plans.py Script"],
         "x = torch.randn(6, 5)\nwatch()\nfor i in range(5): torch.softmax(x, -1)",
     ),
     "compile: another dtype": (

@@ -98,6 +98,9 @@ class Rules:
         label = (
             naming if isinstance(naming, str) else backward_name(name or row.options.get("node", row.name))
         )
+        apply = (_apply, _apply_multi)
+        if row.options.get("planned_gradient"):
+            apply = (_apply_planned, _apply_multi_planned)
         placing = names_of.place_by_shapes if all(p.is_tensor for p in row.params) else names_of.place
         self.nodes = {
             multi: type(
@@ -105,7 +108,7 @@ class Rules:
                 (Node,),
                 {
                     "__slots__": (),
-                    "apply": _apply_multi if multi else _apply,
+                    "apply": apply[multi],
                     "multi": multi,
                     "rules": self,
                     "last_leaf_first": row.options.get("last_leaf_first", False),
@@ -124,6 +127,8 @@ class Rules:
             for multi in (False, True)
         }
         self.lists = any(p.is_list for p in self.tensor_params)
+        # What runs nodes by plans (runners/rule_plans.py), by how many results they have.
+        self.by_plans: dict[int, Callable[..., Any]] = {}
         # record(values in the order of the parameters, result): leaves a node behind.
         self.record: Callable[[Sequence[Any], Any], None] = self._recorder()
 
@@ -219,6 +224,23 @@ def _apply_multi(node: Any, grads: list[Any]) -> list[Any]:
     if saved._results is not None and len(grads) < len(saved._results[1]):
         grads = grads + [None] * (len(saved._results[1]) - len(grads))
     return _run(node, grads)
+
+
+def _apply_planned(node: Any, grad: Tensor) -> Any:
+    run = node.rules.by_plans.get(0)
+    return (_planned(node.rules, 0, _apply) if run is None else run)(node, grad)
+
+
+def _apply_multi_planned(node: Any, grads: list[Any]) -> Any:
+    run = node.rules.by_plans.get(node.count)
+    return (_planned(node.rules, node.count, _apply_multi) if run is None else run)(node, grads)
+
+
+def _planned(rules: Rules, results: int, slow: Callable[..., Any]) -> Callable[..., Any]:
+    from rushlight._engine.dispatch.runners import rule_plans  # it imports this file
+
+    run = rules.by_plans[results] = rule_plans.applied(rules, results, slow)
+    return run
 
 
 def _flatten(node: Any, found: Any) -> list[Any]:

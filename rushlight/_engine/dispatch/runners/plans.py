@@ -64,7 +64,9 @@ class Script:
 
     fuses = False
 
-    def __init__(self) -> None:
+    def __init__(self, strict: bool = False) -> None:
+        """strict: fail where an array is read that no op made; numbers may be constants."""
+        self.strict = strict
         self.names, self.lines, self.scope, self.failed = dict[int, str](), list[str](), dict(_SCOPE), False
         self.tensors: dict[int, Tensor] = {}  # by their arrays, which may be views
         self.quiet, self.waiting = True, list[Any]()  # whether no flags are raised; kernels that may change
@@ -199,6 +201,16 @@ class Script:
             found += [line] if loops is None else loops.lines(self._constant, small_calls.joined)
         return found
 
+    def function(self, names: Sequence[str], answer: str, title: str) -> Run | None:
+        """The plan, of operands with these names; None where there can be none."""
+        if self.failed:
+            return None
+        lines = [*self.whole(), f"return {answer}"]
+        if not self.quiet:
+            lines = ["token = hush()", "try:", *[f"    {s}" for s in lines], "finally:", "    restore(token)"]
+        text = "\n    ".join([f"def plan({', '.join(names)}):", *lines])
+        return compile_function(f"{text}\n", "plan", self.scope, title)
+
     def _next(self) -> int:
         self.number += 1
         return self.number
@@ -237,7 +249,9 @@ class Script:
         return False
 
     def answer(self, found: Any) -> str:
-        """Code for the result: operands, views of them, and fresh tensors, or a tuple of these."""
+        """Code for the result: operands, views of them, and fresh tensors, or a tuple of these and None."""
+        if found is None and self.strict:
+            return "None"
         if isinstance(found, tuple):
             if found.__class__ is tuple and (all_seen := self._all_seen(found)):
                 return all_seen
@@ -342,6 +356,8 @@ class Script:
         name = self.names.get(id(value))
         if name in self.whose:
             self.whose[name].seen.add(name)
+        if name is None and self.strict and isinstance(value, np.ndarray) and value.ndim:
+            self.failed = True
         return name or self._constant(value)
 
 
@@ -455,6 +471,20 @@ def _recorded(row: Row, run: Run, values: list[Any], tracked: bool) -> tuple[Any
             if p.is_list
             else note(values[i], p.name)
         )
+    found = listened(script, run, *values)
+    answer = script.tracked(found) if tracked else script.answer(found)
+    if script.failed:
+        return found, None, []
+    if len(operands) == 1 and operands[0].is_tensor and not script.lines:
+        step = script.step_of(found)
+        if step is not None:
+            return found, step, []
+    names = [p.name for p in operands]
+    return found, script.function(names, answer, f"plan {row.name}"), script.waiting
+
+
+def listened(script: Script, run: Run, *values: Any) -> Any:
+    """What run(*values) gives, which a script records; it fails where that warns."""
     MODES.append(script)
     TAPE.append(script)
     try:
@@ -467,15 +497,4 @@ def _recorded(row: Row, run: Run, values: list[Any], tracked: bool) -> tuple[Any
     for w in caught:
         script.failed = True
         warn(w.message, w.category)
-    answer = script.tracked(found) if tracked else script.answer(found)
-    if script.failed:
-        return found, None, []
-    if len(operands) == 1 and operands[0].is_tensor and not script.lines:
-        step = script.step_of(found)
-        if step is not None:
-            return found, step, []
-    lines = [*script.whole(), f"return {answer}"]
-    if not script.quiet:
-        lines = ["token = hush()", "try:", *[f"    {s}" for s in lines], "finally:", "    restore(token)"]
-    text = "\n    ".join([f"def plan({', '.join([p.name for p in operands])}):", *lines])
-    return found, compile_function(f"{text}\n", "plan", script.scope, f"plan {row.name}"), script.waiting
+    return found

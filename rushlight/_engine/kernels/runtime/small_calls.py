@@ -23,17 +23,6 @@ _FEW = 1 << 12
 _MANY, _SHORT = 1 << 11, 1 << 9
 
 
-def few(kernel: Any, arrays: Sequence[Any], results: Sequence[Array]) -> Callable[..., Any] | None:
-    """What calls a kernel, of rows or pointwise, on arrays and results that lie as these do: made once, and
-    kept (`team.Call.run`). None where NumPy is called.
-    """
-    if not fits(kernel, arrays, results):
-        return None
-    # Apart from each other, as operands of later calls may be: these can be one tensor, or views of one.
-    arrays = [np.empty(a.shape, a.dtype) for a in arrays]
-    return _relative(of_kernel(kernel, arrays, results), [*arrays, *results])
-
-
 def fits(kernel: Any, arrays: Sequence[Any], results: Sequence[Array]) -> bool:
     """Whether a kernel can go over arrays like these, and results, without NumPy: all are few elements."""
     return results[0].size <= _FEW and all(

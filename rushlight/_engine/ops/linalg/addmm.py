@@ -38,7 +38,7 @@ def _scaled_sum(product: Expr, input: Expr, beta: Number = 1, alpha: Number = 1)
     return found
 
 
-@contract(where=("nn.functional",), last_leaf_first=True, out=True)
+@contract(where=("nn.functional",), last_leaf_first=True, out=True, planned_gradient=True)
 def linear(input, weight, bias: Tensor | None = None) -> str:
     """input @ weight.T + bias: (*, in) with a weight (out, in) and a bias (out,) or None gives (*, out).
 

@@ -138,7 +138,7 @@ def _most(a: Array) -> int:
     return max(abs(int(a.min())), abs(int(a.max())))
 
 
-@contract(out=True)
+@contract(out=True, planned_gradient=True)
 def mm(input, mat2) -> str:
     """The product of two matrices: (n, k) @ (k, m) -> (n, m); both of one dtype, nothing broadcasts
     (RuntimeError).
@@ -189,7 +189,7 @@ def sum_of_outers_kernel(a: Array, b: Array) -> ArrayFunction:
     return lambda a, b: multiply(a.reshape(left).T, b.reshape(right))
 
 
-@contract(out=True)
+@contract(out=True, planned_gradient=True)
 def bmm(input, mat2) -> str:
     """The products of two batches of matrices: (b, n, k) @ (b, k, m) -> (b, n, m); nothing broadcasts
     (RuntimeError).

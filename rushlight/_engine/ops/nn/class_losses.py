@@ -216,7 +216,7 @@ loss_of_rows = RowKernel(_loss_of_row, ("x", "t", "ignore"), ("t", "ignore"))
 gradient_of_rows = RowKernel(_gradient_of_row, ("x", "t", "high", "total", "g"), ("t", "high", "total", "g"))
 
 
-@composite(name="_cross_entropy_rows", where=("aten",), node="nll_loss")
+@composite(name="_cross_entropy_rows", where=("aten",), node="nll_loss", planned_gradient=True)
 def _rows_loss(input, target, ignore_index: int, reduction: str):
     """-log_softmax(x)[target] of rows (N, C), 0 where ignored, reduced; the rows' maxima, and the logarithms
     of the sums of exp(x - maximum).
@@ -289,12 +289,29 @@ def _rows_loss_backward(input, target, high, total, grad, ignore_index: int, red
 
 
 @_rows_loss_backward.kernel
+@resolved
 def _rows_loss_backward_kernel(
     x: Array, t: Array, high: Array, total: Array, g: Array, ignore_index: int, reduction: str
 ) -> Any:
-    counted = t != ignore_index
-    share = g / x.dtype.type(np.count_nonzero(counted) or 1) if reduction == "mean" else g
-    return gradient_of_rows(1, x, *[a[:, None] for a in (t, high, total, share * counted)])
+    of, loop, shape = x.dtype, None, x.shape
+    share = np.empty(t.shape, of)
+    kernel = gradient_of_rows.compiled(x, t, high, total, share)
+    if kernel is NotImplemented or not x.size:
+        return NotImplemented
+    if x.size <= FEW and g.dtype == of and x.flags.c_contiguous and kernel.decide((x,)):
+        operands = x, t, *[np.empty(t.shape, of) for _ in range(3)], np.empty(shape, of)
+        loop = service("loop over few elements")(kernel, operands, operands)
+
+    def run(x: Array, t: Array, high: Array, total: Array, g: Array) -> Any:
+        counted = t != ignore_index
+        share = g / of.type(np.count_nonzero(counted) or 1) if reduction == "mean" else g
+        if loop is None:
+            return gradient_of_rows(1, x, *[a[:, None] for a in (t, high, total, share * counted)])
+        found = np.empty(shape, of)
+        loop(x, t, high, total, share * counted, found)
+        return found
+
+    return run
 
 
 @composite(name="_cross_entropy_planes", where=("aten",), node="nll_loss", unread=(0,), planned=True)

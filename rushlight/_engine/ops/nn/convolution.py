@@ -82,7 +82,7 @@ def _forward(
     return _by_tiles("forward", by_columns, input, weight, stride, padding, dilation, groups, out)
 
 
-@opaque(name="_convolution", where=("aten",), node="convolution")
+@opaque(name="_convolution", where=("aten",), node="convolution", planned_gradient=True)
 @resolved
 def _convolution(input, weight, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> ArrayFunction:
     """(N, C, *in) by (O, C / groups, *k)."""
@@ -215,7 +215,14 @@ def _with_bias(found: Any, bias: Any) -> Any:
     return found + bias.reshape(-1, *[1] * (found.ndim - 2))
 
 
-@composite(name="_biased_convolution", where=("aten",), node="convolution", planned=True, in_parts=True)
+@composite(
+    name="_biased_convolution",
+    where=("aten",),
+    node="convolution",
+    planned=True,
+    in_parts=True,
+    planned_gradient=True,
+)
 def _biased_convolution(input, weight, bias, stride: Ints, padding: Ints, dilation: Ints, groups: int):
     """_convolution and a bias (O,)."""
     return _with_bias(_convolution(input, weight, stride, padding, dilation, groups), bias)

@@ -85,7 +85,9 @@ _SUMS = RowKernel(
 )
 
 
-@composite(name="_normalize_rows", where=("aten",), node="native_layer_norm", unread=(0,))
+@composite(
+    name="_normalize_rows", where=("aten",), node="native_layer_norm", unread=(0,), planned_gradient=True
+)
 def _normalize_rows(input, eps: float, weight: Tensor | None = None, bias: Tensor | None = None):
     """(x - mean) / sqrt(var + eps) * weight + bias along the last dim, with mean and 1 / sqrt(var + eps)."""
     center = input.mean(-1, True)
@@ -379,7 +381,14 @@ def _by_running_gradient(s: Any, grad: Any) -> Any:
     )
 
 
-@composite(name="_by_own_moments", where=("aten",), node="native_batch_norm", unread=(0,), planned=True)
+@composite(
+    name="_by_own_moments",
+    where=("aten",),
+    node="native_batch_norm",
+    unread=(0,),
+    planned=True,
+    planned_gradient=True,
+)
 def _by_own_moments(input, weight: Tensor | None, bias: Tensor | None, eps: float, mixed: bool = False):
     """(batch_norm by the channels' own moments, their means, their variances): these are (1, C, 1, ...).
 

@@ -52,7 +52,7 @@ def implicit_dim(name: str, ndim: int) -> int:
     return 0 if ndim in (0, 1, 3) else 1
 
 
-@composite(where=("aten",), fused=_softmax_kernel.of_row)
+@composite(where=("aten",), fused=_softmax_kernel.of_row, planned_gradient=True)
 def _softmax(input, dim: int):
     """exp(x - max) / sum(exp(x - max)) along dim."""
     wrap_dim(dim, input.ndim)
@@ -75,7 +75,7 @@ def _softmax_backward(grad, output, dim: int):
     return output * (grad - sum(grad * output, dim, True))
 
 
-@composite(where=("aten",), fused=_log_softmax_kernel.of_row)
+@composite(where=("aten",), fused=_log_softmax_kernel.of_row, planned_gradient=True)
 def _log_softmax(input, dim: int):
     """x - max - log(sum(exp(x - max))) along dim."""
     wrap_dim(dim, input.ndim)
