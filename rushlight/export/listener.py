@@ -42,10 +42,11 @@ from rushlight.export.numbers.symbolic import (
     python_functions,
 )
 from rushlight.export.recording import real_tensors
+from rushlight.export.recording.asked import sizes_of
 from rushlight.export.recording.made_of_numbers import MadeOfNumbers
 from rushlight.export.recording.places import Places
 from rushlight.export.recording.regions import Regions, noticed
-from rushlight.export.recording.shape_rules import hangs_on_numbers, sizes_of, tell
+from rushlight.export.recording.shape_rules import hangs_on_numbers, tell
 from rushlight.export.recording.tape import Tape
 from rushlight.export.spellings import interpolated
 from rushlight.export.subgraphs import Frame, Subgraphs

@@ -22,7 +22,7 @@ import numpy as np
 import rushlight as torch
 from rushlight._engine.core.pytree import NODES, flatten, kind_of
 from rushlight.export.errors import ConstraintViolationError, UserError
-from rushlight.export.numbers.expressions import Atom, Expr, Relation
+from rushlight.export.numbers.expressions import Relation
 
 _Leaf = Callable[[Any], Any]
 UNBOUNDED = float("inf")
@@ -340,56 +340,6 @@ def joined(known: Sequence[Symbol]) -> Iterator[list[Symbol]]:
         if len(found) < last:
             last = len(found)
             yield list(found.values())
-
-
-def points(known: Sequence[Symbol], asserted: Sequence[Relation] = ()) -> list[dict[str, int]]:
-    """The sizes to record at: the hints, each symbol changed alone, all of them together; only such as
-    fulfil all that is asserted.
-    """
-    base = {s.name: s.hint for s in known}
-    found: list[dict[str, int]] = [base]
-    for s in known:
-        mended = [_mended({**base, s.name: v}, s.name, known, asserted) for v in s.others()]
-        found += [p for p in mended if fulfils(p, asserted) and p not in found][:2]
-    others = [(s.name, o) for s in known if len(o := [*s.others(), s.hint]) > 1]
-    if len(others) > 1:
-        found.append(base | {name: o[i % 2] for i, (name, o) in enumerate(others)})
-        if asserted:
-            moved = [base | {n: base[n] + by for n, _ in others} for by in (1, 2)]
-            (a, _), (b, _) = others[:2]
-            moved += [base | {a: base[a] + by, b: base[b] - by} for by in (1, -1, 2, -2)]
-            least = {s.name: max(s.low, min(2, s.hint)) for s in known}  # of sizes 0 and 1 are other programs
-            found += [p for p in moved if all(least[s.name] <= p[s.name] <= s.high for s in known)]
-    return [base, *(p for p in found[1:] if fulfils(p, asserted))]
-
-
-def _mended(
-    point: dict[str, int], changed: str, known: Sequence[Symbol], asserted: Sequence[Relation]
-) -> dict[str, int]:
-    """A point where one size has changed, with others so that what is asserted to be equal is."""
-    for r in asserted:
-        if r.sign != "==" or r.parts or not r.free() <= point.keys() or r.at(point):
-            continue
-        apart = r.left - r.right
-        for s in known:
-            times = {p: c for p, c in apart.terms.items() if s.name in Expr({p: c}).free()}
-            if s.name == changed or len(times) != 1:
-                continue
-            ((factors, count),) = times.items()
-            by = Expr({factors: count}).at({**point, s.name: 1}) if factors.count(Atom(s.name)) == 1 else 0
-            size, rest = divmod(-apart.at({**point, s.name: 0}), by) if by else (0, 1)
-            if rest == 0 and max(s.low, 2) <= size <= s.high:
-                point = {**point, s.name: int(size)}
-                break
-    return point
-
-
-def fulfils(point: dict[str, int], asserted: Sequence[Relation]) -> bool:
-    """Whether sizes are what is asserted of them, as far as they say."""
-    try:
-        return all(r.at(point) for r in asserted if r.free() <= point.keys())
-    except ZeroDivisionError:
-        return False
 
 
 @dataclass(frozen=True)

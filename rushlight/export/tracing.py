@@ -21,22 +21,24 @@ from rushlight.export.functional import without_writes, writes
 from rushlight.export.listener import Listener, Value, listening, resized
 from rushlight.export.narrowing import narrowed, related_as, relations, within_given
 from rushlight.export.numbers.expressions import Relation, number, parsed, symbol
-from rushlight.export.numbers.given import is_size, numbers, rewritten
+from rushlight.export.numbers.given import is_size, numbers, of_operands, rewritten
 from rushlight.export.numbers.nodes import SizeNodes
 from rushlight.export.numbers.symbolic import SIZES, SYMBOLIC, Numbers
 from rushlight.export.numbers.violations import constraints_violated
 from rushlight.export.overloads import Overload, named
 from rushlight.export.program import ExportedModule, ExportedProgram
 from rushlight.export.recording import shapes_given, strictness
+from rushlight.export.recording.asked import sizes_of
 from rushlight.export.recording.comparing import alike, equal
 from rushlight.export.recording.fakes import Fakes
 from rushlight.export.recording.inputs import by_parameter, paths, spread
 from rushlight.export.recording.leaks import Leaks
 from rushlight.export.recording.module_calls import module_calls, renamed
+from rushlight.export.recording.points import fulfils, points, smaller
 from rushlight.export.recording.regions import in_modes
-from rushlight.export.recording.shape_rules import sizes_of
 from rushlight.export.recording.stand_ins import StandIns
 from rushlight.export.recording.state import as_before, assigned_buffers, held_by
+from rushlight.export.recording.unread import without_unread
 from rushlight.export.signature import (
     ConstantArgument,
     ExportGraphSignature,
@@ -57,9 +59,7 @@ from rushlight.export.symbols import (
     Symbol,
     _IntWrapper,
     fitted,
-    fulfils,
     joined,
-    points,
     symbols,
     times,
 )
@@ -273,7 +273,8 @@ class _Call:
                 _comparable(first, record)
             except (_Mismatch, GuardOnDataDependentSymNode) as error:
                 # Where rules tell all sizes, an op that refuses others does so at each call.
-                if not soft and not (told and isinstance(error.__cause__, RuntimeError)):
+                refused = isinstance(error.__cause__, (RuntimeError, IndexError))
+                if not soft and not (refused and (told or smaller(sizes, at))):
                     raise
                 failed = error if failed is None and not soft else failed
                 continue
@@ -526,7 +527,8 @@ def _same(values: Any, at: list[dict[str, int]], node: Node) -> Any:
         return first
     if all(type(v) is type(first) and equal(v, first) for v in values):
         return first
-    size = fitted(values, at) if all(is_size(v) for v in values) else None
+    sized = all(is_size(v) for v in values)
+    size = (fitted(values, at) or of_operands(node, values, at)) if sized else None
     if size is None:
         raise _Mismatch(f"{node.name} is given {list(values)} at {at}")
     return size
@@ -557,7 +559,7 @@ def _assembled(call: _Call, record: _Record) -> ExportedProgram:
     """The program of a graph."""
     record.listener.numbers.close()
     graph, mod = record.graph, call.mod
-    graph.eliminate_dead_code(lambda node: node.is_impure() or node.target is operator.getitem)
+    without_unread(graph, call.opened is None)
     root = torch.nn.Module()
     for name, module in record.listener.top.modules.items():
         setattr(root, name, module)
@@ -599,14 +601,8 @@ def _assembled(call: _Call, record: _Record) -> ExportedProgram:
     fakes = Fakes(record.listener.numbers, call.mode)
     fakes.module(made.graph_module)
     fakes.bindings()
-    made._guards = [r for r in record.listener.numbers.kept if r.sign == "!=" or _has_operations(r)]
+    made._guards = [r for r in record.listener.numbers.kept if r.sign == "!=" or r.has_operations()]
     return made
-
-
-def _has_operations(relation: Relation) -> bool:
-    """Whether it is no relation of sums of sizes, which bounds and equal symbols have told."""
-    terms = [*relation.left.terms, *relation.right.terms]
-    return any(len(product) > 1 or any(a.args for a in product) for product in terms)
 
 
 def decomposed(program: ExportedProgram, table: dict[Any, Any] | None) -> ExportedProgram:

@@ -9,12 +9,26 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.callers import warn
+from rushlight._engine.lazy import package
+from rushlight._engine.tensors.foreign import foreign, handed
 from rushlight._engine.tensors.tensor import Tensor
 
 _UNSAID = (
     "Expected {what} to be True, but got False. (Could this error message be improved? If so, please report "
     "an enhancement request to PyTorch.)"
 )
+
+
+def _assert(condition: Any, message: str) -> None:
+    """assert, as a function that tracers may see."""
+    if foreign(condition):
+        handed(_assert, condition, message)
+        return
+    if not condition:
+        raise AssertionError(message)
+
+
+_assert.__module__ = package()
 
 
 def _check_with(error_type: type[Exception], cond: Any, message: Callable[[], Any] | None = None) -> None:

@@ -73,18 +73,6 @@ for _function in (result_type, can_cast):  # graphs spell them so
     _function.__module__ = package()
 
 
-def _assert(condition: Any, message: str) -> None:
-    """assert, as a function that tracers may see."""
-    if foreign(condition):
-        handed(_assert, condition, message)
-        return
-    if not condition:
-        raise AssertionError(message)
-
-
-_assert.__module__ = package()
-
-
 def typename(obj: Any) -> str:
     """The type's name with its module."""
     if isinstance(obj, Tensor):

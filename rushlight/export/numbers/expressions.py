@@ -315,6 +315,11 @@ class Relation(NamedTuple):
             and self.sign != "!="
         )
 
+    def has_operations(self) -> bool:
+        """Whether it is no relation of sums of sizes, which bounds and equal symbols tell."""
+        terms = [*self.left.terms, *self.right.terms]
+        return any(len(product) > 1 or any(a.args for a in product) for product in terms)
+
     def opposite(self) -> Relation:
         """The relation that holds where this one does not."""
         if self.sign == "Not":

@@ -9,9 +9,7 @@ this call; an op without one has a result of which only further records tell.
 from __future__ import annotations
 
 import math
-import os
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
@@ -19,98 +17,9 @@ import rushlight as torch
 from rushlight._engine.ops.table import ROWS
 from rushlight.export import overloads
 from rushlight.export.numbers.expressions import Expr, Relation, applied, number
-from rushlight.export.numbers.symbolic import SYMBOLIC, expression
-from rushlight.export.recording.places import PACKAGE
-
-Shape = tuple[Expr, ...]
-
-
-# Where what calls ops for the program is: the dispatcher and recording, and what runs graphs node by node.
-_BETWEEN = tuple(
-    PACKAGE + os.path.join(*part.split("/"))
-    for part in (
-        "_engine",
-        "_torch_dispatch/methods",
-        "export/listener",
-        "export/overloads",
-        "export/recording",
-    )
-)
-_RUNS = PACKAGE + os.path.join("fx", "interpreter")
-_LAYERS = PACKAGE + os.path.join("nn", "modules")
-
-
-def _caller() -> str:
-    """The file of what has called the op that is told."""
-    frame: Any = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith((*_BETWEEN, "<rushlight")):
-        frame = frame.f_back
-    return frame.f_code.co_filename if frame is not None else ""
-
-
-class _UnknownSize(Exception):
-    """Nothing is known of a size."""
-
-
-def sizes_of(listener: Any, t: Any) -> Shape:
-    """A tensor's sizes; _UnknownSize where only further records tell them."""
-    found, node = listener.exprs.get(id(t)), listener.node(t)
-    if found is None or id(t) in listener.counted:
-        if node.op != "placeholder" and "told" not in node.meta:
-            raise _UnknownSize
-        found = {d: n for d, n in enumerate(node.meta.get("told", ())) if n.constant is None}
-    return tuple(found.get(d, number(n)) for d, n in enumerate(t._geometry.shape))
-
-
-class _Sizes:
-    """What rules ask: sizes of tensors, and that something holds."""
-
-    def __init__(self, listener: Any) -> None:
-        self.listener, self.numbers = listener, listener.numbers
-        caller = PACKAGE if listener.within else _caller()
-        self.own = not caller.startswith(PACKAGE) or caller.startswith(_RUNS)
-        self.of_layers = self.own or caller.startswith(_LAYERS)
-
-    def number(self, n: Any) -> Expr:
-        """A size that an op was given: no constant where the framework's own Python gives it, which sees
-        plain numbers, or where the program may have it of a tensor whose sizes are not told.
-        """
-        if (not self.own or self.numbers.unknown) and not isinstance(n, SYMBOLIC) and n != -1:
-            raise _UnknownSize
-        return expression(n)
-
-    def setting(self, n: Any) -> Expr:
-        """The same of a number that layers are made with, which their modules hand on."""
-        return expression(n) if self.of_layers and not self.numbers.unknown else self.number(n)
-
-    def of(self, t: Any) -> Shape:
-        """A tensor's sizes."""
-        return sizes_of(self.listener, t)
-
-    def same(self, a: Expr, b: Expr) -> Expr:
-        """The size that two sizes have to be."""
-        if a == b:
-            return a
-        relation = Relation("==", a, b)
-        self.holds(relation)
-        return a if a.constant is not None or b.constant is None else b
-
-    def holds(self, relation: Relation) -> None:
-        """The op works only where this holds."""
-        if not relation.at(self.numbers.values):
-            raise _UnknownSize
-        if self.numbers.known.holds(relation) is None:
-            self.numbers.check(relation, True, None)
-
-    def least(self, a: Expr, b: Expr) -> Expr:
-        """The smaller one, decided as in this call."""
-        smaller = Relation("<=", a, b)
-        here = smaller.at(self.numbers.values)
-        if self.numbers.known.holds(smaller) is None:
-            if not smaller.free() <= self.numbers.backed:
-                raise _UnknownSize
-            self.numbers.decide(smaller, here)
-        return a if here else b
+from rushlight.export.numbers.symbolic import expression
+from rushlight.export.recording import window_rules
+from rushlight.export.recording.asked import Shape, Sizes, UnknownSize, broadcast, product
 
 
 def tell(listener: Any, target: Any, args: Any, kwargs: Any, result: Any) -> None:
@@ -125,11 +34,11 @@ def tell(listener: Any, target: Any, args: Any, kwargs: Any, result: Any) -> Non
         return
     named = dict(zip([a.name for a in target._schema.arguments], args, strict=False)) | kwargs
     defaults = {a.name: a.default_value for a in target._schema.arguments if a.has_default_value()}
-    sizes = _Sizes(listener)
+    sizes = Sizes(listener)
     try:
         found = rule(sizes, defaults | named)
     except (
-        _UnknownSize,
+        UnknownSize,
         KeyError,
         TypeError,
         ValueError,
@@ -145,11 +54,6 @@ def tell(listener: Any, target: Any, args: Any, kwargs: Any, result: Any) -> Non
             listener.node(t).meta["told"] = shape
 
 
-def product(sizes: Sequence[Expr]) -> Expr:
-    """All sizes multiplied."""
-    return math.prod(sizes, start=number(1))
-
-
 def _tensors(args: dict[str, Any]) -> list[Any]:
     found: list[Any] = []
     for a in args.values():
@@ -158,29 +62,17 @@ def _tensors(args: dict[str, Any]) -> list[Any]:
     return found
 
 
-def broadcast(sizes: _Sizes, shapes: Sequence[Shape]) -> Shape:
-    """The shape of operands that go together element by element."""
-    rank = max(map(len, shapes))
-    found = []
-    for column in zip(*[(number(1),) * (rank - len(s)) + s for s in shapes], strict=True):
-        size = number(1)
-        for n in column:
-            size = n if size.constant == 1 else size if n.constant == 1 else sizes.same(size, n)
-        found.append(size)
-    return tuple(found)
-
-
-def _broadcast(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+def _broadcast(sizes: Sizes, args: dict[str, Any]) -> Shape:
     return broadcast(sizes, [sizes.of(t) for t in _tensors(args)])
 
 
-def _into(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+def _into(sizes: Sizes, args: dict[str, Any]) -> Shape:
     own, *others = [sizes.of(t) for t in _tensors(args)]
     broadcast(sizes, [own, *others])
     return own
 
 
-def _normalized(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+def _normalized(sizes: Sizes, args: dict[str, Any]) -> Shape:
     own = sizes.of(args["input"])
     given = [sizes.setting(n) for n in args.get("normalized_shape", ())]
     for n, wanted in zip(own[len(own) - len(given) :], given, strict=True):
@@ -191,11 +83,11 @@ def _normalized(sizes: _Sizes, args: dict[str, Any]) -> Shape:
     return own
 
 
-def _first(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+def _first(sizes: Sizes, args: dict[str, Any]) -> Shape:
     return sizes.of(_tensors(args)[0])
 
 
-def divided(sizes: _Sizes, whole: Expr, by: Expr) -> Expr:
+def divided(sizes: Sizes, whole: Expr, by: Expr) -> Expr:
     """whole // by, where nothing may remain."""
     if len(by.terms) == 1:
         ((atoms, count),) = by.terms.items()
@@ -215,7 +107,7 @@ def divided(sizes: _Sizes, whole: Expr, by: Expr) -> Expr:
     return applied("FloorDiv", whole, by)
 
 
-def _reshaped(sizes: _Sizes, before: Shape, given: Any) -> Shape:
+def _reshaped(sizes: Sizes, before: Shape, given: Any) -> Shape:
     after = [sizes.number(n) for n in given]
     free = [i for i, n in enumerate(after) if n.constant == -1]
     rest = product([n for i, n in enumerate(after) if i not in free])
@@ -226,17 +118,17 @@ def _reshaped(sizes: _Sizes, before: Shape, given: Any) -> Shape:
     return tuple(after)
 
 
-def _view(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+def _view(sizes: Sizes, args: dict[str, Any]) -> Shape:
     return _reshaped(sizes, sizes.of(args["self"]), args.get("size") or args.get("shape"))
 
 
-def _flatten(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+def _flatten(sizes: Sizes, args: dict[str, Any]) -> Shape:
     own = sizes.of(args["self"])
     start, end = args["start_dim"] % len(own), args["end_dim"] % len(own)
     return (*own[:start], product(own[start : end + 1]), *own[end + 1 :])
 
 
-def _unflatten(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+def _unflatten(sizes: Sizes, args: dict[str, Any]) -> Shape:
     own = sizes.of(args["self"])
     dim = args["dim"] % len(own)
     return (
@@ -246,32 +138,32 @@ def _unflatten(sizes: _Sizes, args: dict[str, Any]) -> Shape:
     )
 
 
-def _permute(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+def _permute(sizes: Sizes, args: dict[str, Any]) -> Shape:
     own = sizes.of(args["self"])
     return tuple(own[d] for d in args["dims"])
 
 
-def _transpose(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+def _transpose(sizes: Sizes, args: dict[str, Any]) -> Shape:
     own = list(sizes.of(args["self"]))
     a, b = args.get("dim0", 0), args.get("dim1", len(own) - 1)
     own[a], own[b] = own[b], own[a]
     return tuple(own)
 
 
-def _unsqueeze(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+def _unsqueeze(sizes: Sizes, args: dict[str, Any]) -> Shape:
     own = sizes.of(args["self"])
     dim = args["dim"] % (len(own) + 1)
     return (*own[:dim], number(1), *own[dim:])
 
 
-def _squeeze(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+def _squeeze(sizes: Sizes, args: dict[str, Any]) -> Shape:
     own = sizes.of(args["self"])
     dims = args.get("dim", range(len(own)))
     gone = {d % len(own) for d in ((dims,) if isinstance(dims, int) else dims)}
     return tuple(n for d, n in enumerate(own) if d not in gone or n.constant != 1)
 
 
-def _expand(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+def _expand(sizes: Sizes, args: dict[str, Any]) -> Shape:
     own = sizes.of(args["self"])
     given = [sizes.number(n) for n in args["size"]]
     own = (number(1),) * (len(given) - len(own)) + own
@@ -281,7 +173,7 @@ def _expand(sizes: _Sizes, args: dict[str, Any]) -> Shape:
     return tuple(found)
 
 
-def _select(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+def _select(sizes: Sizes, args: dict[str, Any]) -> Shape:
     own = sizes.of(args["self"])
     dim, index = args["dim"] % len(own), sizes.number(args["index"])
     if index.constant is not None:
@@ -291,7 +183,7 @@ def _select(sizes: _Sizes, args: dict[str, Any]) -> Shape:
     return own[:dim] + own[dim + 1 :]
 
 
-def _bound(sizes: _Sizes, at: Any, whole: Expr) -> Expr:
+def _bound(sizes: Sizes, at: Any, whole: Expr) -> Expr:
     """Where a slice begins or ends."""
     if isinstance(at, int) and not hasattr(at, "expr"):
         if at >= 2**62:
@@ -303,28 +195,28 @@ def _bound(sizes: _Sizes, at: Any, whole: Expr) -> Expr:
         return sizes.least(place, whole) if at > 0 else _not_below(sizes, place)
     place = sizes.number(at)
     if sizes.numbers.known.holds(Relation(">=", place, number(0))) is not True:
-        raise _UnknownSize
+        raise UnknownSize
     return sizes.least(place, whole)
 
 
-def _not_below(sizes: _Sizes, place: Expr) -> Expr:
+def _not_below(sizes: Sizes, place: Expr) -> Expr:
     inside = Relation(">=", place, number(0))
     if sizes.numbers.known.holds(inside) is None and not inside.free() <= sizes.numbers.backed:
-        raise _UnknownSize
+        raise UnknownSize
     here = inside.at(sizes.numbers.values)
     if sizes.numbers.known.holds(inside) is None:
         sizes.numbers.decide(inside, here)
     return place if here else number(0)
 
 
-def _slice(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+def _slice(sizes: Sizes, args: dict[str, Any]) -> Shape:
     own = sizes.of(args["self"])
     dim = args["dim"] % len(own)
     whole = own[dim]
     start = _bound(sizes, 0 if args["start"] is None else args["start"], whole)
     end = _bound(sizes, 2**63 - 1 if args["end"] is None else args["end"], whole)
     if not Relation("<=", start, end).at(sizes.numbers.values):
-        raise _UnknownSize
+        raise UnknownSize
     length, step = end - start, sizes.number(args["step"])
     if step.constant != 1:
         length = applied("FloorDiv", length + step - number(1), step)
@@ -338,19 +230,19 @@ def hangs_on_numbers(listener: Any, t: Any, dim: int, start: Any, end: Any, step
     backed = listener.numbers.backed
     if all(expression(n).free() <= backed for n in (start, end) if n is not None):
         return False
-    sizes = _Sizes(listener)
+    sizes = Sizes(listener)
     try:
         sizes.of(t)
-    except _UnknownSize:
+    except UnknownSize:
         return False
     try:
         _slice(sizes, {"self": t, "dim": dim, "start": start, "end": end, "step": step})
-    except _UnknownSize:
+    except UnknownSize:
         return True
     return False
 
 
-def _cat(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+def _cat(sizes: Sizes, args: dict[str, Any]) -> Shape:
     shapes = [sizes.of(t) for t in args["tensors"]]
     shapes = [s for s in shapes if len(s) != 1 or s[0].constant != 0] or shapes
     dim = args["dim"] % len(shapes[0])
@@ -363,33 +255,33 @@ def _cat(sizes: _Sizes, args: dict[str, Any]) -> Shape:
     return tuple(found)
 
 
-def _stack(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+def _stack(sizes: Sizes, args: dict[str, Any]) -> Shape:
     shapes = [sizes.of(t) for t in args["tensors"]]
     own = [reduce(sizes.same, column) for column in zip(*shapes, strict=True)]
     dim = args["dim"] % (len(own) + 1)
     return (*own[:dim], number(len(shapes)), *own[dim:])
 
 
-def _matmul(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+def _matmul(sizes: Sizes, args: dict[str, Any]) -> Shape:
     a, b = (sizes.of(t) for t in _tensors(args)[:2])
     sizes.same(a[-1], b[max(len(b) - 2, 0)])
     batch = broadcast(sizes, [a[:-2], b[:-2]]) if len(a) > 2 or len(b) > 2 else ()
     return (*batch, *(a[-2:-1] if len(a) > 1 else ()), *(b[-1:] if len(b) > 1 else ()))
 
 
-def _addmm(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+def _addmm(sizes: Sizes, args: dict[str, Any]) -> Shape:
     own, a, b = (sizes.of(t) for t in _tensors(args)[:3])
     sizes.same(a[-1], b[-2])
     return broadcast(sizes, [own, (*a[:-1], b[-1])])
 
 
-def _linear(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+def _linear(sizes: Sizes, args: dict[str, Any]) -> Shape:
     own, weight = sizes.of(args["input"]), sizes.of(args["weight"])
     sizes.same(own[-1], weight[-1])
     return (*own[:-1], *weight[:-1])
 
 
-def _reduced(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+def _reduced(sizes: Sizes, args: dict[str, Any]) -> Shape:
     if "other" in args:  # the larger or smaller one of two
         return _broadcast(sizes, args)
     own = sizes.of(args["self"])
@@ -401,69 +293,15 @@ def _reduced(sizes: _Sizes, args: dict[str, Any]) -> Shape:
     return tuple(n for d, n in enumerate(own) if d not in gone)
 
 
-def _embedding(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+def _embedding(sizes: Sizes, args: dict[str, Any]) -> Shape:
     return (*sizes.of(args["indices"]), sizes.of(args["weight"])[-1])
 
 
-def _made(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+def _made(sizes: Sizes, args: dict[str, Any]) -> Shape:
     return tuple(sizes.number(n) for n in args["size"])
 
 
-def _each(value: Any, count: int) -> list[Any]:
-    several = list(value) if isinstance(value, (tuple, list)) else [value]
-    return several * count if len(several) == 1 else several
-
-
-def _windows(sizes: _Sizes, own: Shape, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Shape:
-    found = []
-    count = len(own)
-    columns = [map(expression, _each(v, count)) for v in (kernel, stride, padding, dilation)]
-    for n, k, s, p, d in zip(own, *columns, strict=True):
-        reach = n + p + p - d * (k - number(1)) - number(1)
-        sizes.holds(Relation(">=", reach, number(0)))
-        found.append(applied("FloorDiv", reach, s) + number(1))
-    return tuple(found)
-
-
-def _conv(sizes: _Sizes, args: dict[str, Any]) -> Shape:
-    own, weight = sizes.of(args["input"]), sizes.of(args["weight"])
-    count = len(weight) - 2
-    if args.get("transposed"):
-        raise _UnknownSize
-    kernel = [int(n.constant) for n in weight[2:]]
-    sizes.same(own[-count - 1], weight[1] * number(args["groups"]))
-    spatial = _windows(sizes, own[-count:], kernel, args["stride"], args["padding"], args["dilation"])
-    return (*own[: -count - 1], weight[0], *spatial)
-
-
-def _pool(sizes: _Sizes, args: dict[str, Any]) -> Shape:
-    own = sizes.of(args["self"])
-    if args["ceil_mode"]:
-        raise _UnknownSize
-    kernel = args["kernel_size"]
-    count = len(kernel)
-    stride = args["stride"] or kernel
-    spatial = _windows(sizes, own[-count:], kernel, stride, args["padding"], args.get("dilation", 1))
-    return (*own[:-count], *spatial)
-
-
-def _adaptive(sizes: _Sizes, args: dict[str, Any]) -> Shape:
-    given = args["output_size"]
-    return (*sizes.of(args["self"])[: -len(given)], *map(sizes.setting, given))
-
-
-def _resampled(sizes: _Sizes, args: dict[str, Any]) -> Shape:
-    own = sizes.of(args["input"])
-    if args["output_size"] is not None:
-        return (*own[:2], *map(sizes.number, args["output_size"]))
-    found = [
-        n * number(int(by)) if by == int(by) else applied("TruncToInt", applied("ToFloat", n) * number(by))
-        for n, by in zip(own[2:], args["scale_factors"], strict=True)
-    ]
-    return (*own[:2], *found)
-
-
-def _attention(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+def _attention(sizes: Sizes, args: dict[str, Any]) -> Shape:
     query, key, value = (sizes.of(args[n]) for n in ("query", "key", "value"))
     sizes.same(query[-1], key[-1])
     sizes.same(key[-2], value[-2])
@@ -475,26 +313,26 @@ def _attention(sizes: _Sizes, args: dict[str, Any]) -> Shape:
     return (*batch, query[-2], value[-1])
 
 
-def _repeat(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+def _repeat(sizes: Sizes, args: dict[str, Any]) -> Shape:
     own, times = sizes.of(args["self"]), [sizes.number(n) for n in args["repeats"]]
     own = (number(1),) * (len(times) - len(own)) + own
     return tuple(n * by for n, by in zip(own, times, strict=True))
 
 
-def _arange(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+def _arange(sizes: Sizes, args: dict[str, Any]) -> Shape:
     start, end = sizes.number(args.get("start", 0)), sizes.number(args["end"])
     if sizes.number(args.get("step", 1)).constant != 1:
-        raise _UnknownSize
+        raise UnknownSize
     return (end - start,)
 
 
-def _index_select(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+def _index_select(sizes: Sizes, args: dict[str, Any]) -> Shape:
     own = sizes.of(args["self"])
     dim = args["dim"] % len(own)
     return (*own[:dim], *(sizes.of(args["index"]) or (number(1),)), *own[dim + 1 :])
 
 
-def _split(sizes: _Sizes, args: dict[str, Any]) -> list[Shape]:
+def _split(sizes: Sizes, args: dict[str, Any]) -> list[Shape]:
     own = sizes.of(args["self"])
     dim = args["dim"] % len(own)
     given = args.get("split_sizes", args.get("split_size"))
@@ -511,7 +349,7 @@ def _split(sizes: _Sizes, args: dict[str, Any]) -> list[Shape]:
     return [(*own[:dim], n, *own[dim + 1 :]) for n in parts]
 
 
-def _chunk(sizes: _Sizes, args: dict[str, Any]) -> list[Shape]:
+def _chunk(sizes: Sizes, args: dict[str, Any]) -> list[Shape]:
     own = sizes.of(args["self"])
     dim, count = args["dim"] % len(own), args["chunks"]
     size = applied("FloorDiv", own[dim] + number(count - 1), number(count))
@@ -519,17 +357,99 @@ def _chunk(sizes: _Sizes, args: dict[str, Any]) -> list[Shape]:
     return [(*own[:dim], n, *own[dim + 1 :]) for n in parts]
 
 
-def _multinomial(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+def _multinomial(sizes: Sizes, args: dict[str, Any]) -> Shape:
     own, count = sizes.of(args["self"]), sizes.number(args["num_samples"])
     sizes.numbers.possible.append(Relation("<=", count, own[-1]))
     return (*own[:-1], count)
 
 
-def _gather(sizes: _Sizes, args: dict[str, Any]) -> Shape:
+def _gather(sizes: Sizes, args: dict[str, Any]) -> Shape:
     return sizes.of(args["index"])
 
 
-_NAMES: dict[Callable[[_Sizes, dict[str, Any]], Any], str] = {
+def _narrow(sizes: Sizes, args: dict[str, Any]) -> Shape:
+    own = sizes.of(args["self"])
+    dim = args["dim"] % len(own)
+    length = sizes.number(args["length"])
+    if not isinstance(args["start"], torch.Tensor):
+        sizes.holds(Relation("<=", sizes.number(args["start"]) + length, own[dim]))
+    return (*own[:dim], length, *own[dim + 1 :])
+
+
+def _moved(sizes: Sizes, args: dict[str, Any]) -> Shape:
+    own = sizes.of(args["self"])
+    source, to = (
+        [d % len(own) for d in ((v,) if isinstance(v, int) else v)]
+        for v in (args["source"], args["destination"])
+    )
+    rest = iter([n for d, n in enumerate(own) if d not in source])
+    there = dict(zip(to, source, strict=True))
+    return tuple(own[there[d]] if d in there else next(rest) for d in range(len(own)))
+
+
+def _unbound(sizes: Sizes, args: dict[str, Any]) -> Shape:
+    own = sizes.of(args["self"])
+    dim = args["dim"] % len(own)
+    if own[dim].constant is None:
+        sizes.same(own[dim], number(own[dim].at(sizes.numbers.values)))
+    return own[:dim] + own[dim + 1 :]
+
+
+def _most(sizes: Sizes, args: dict[str, Any]) -> Shape:
+    own, count = sizes.of(args["self"]), sizes.number(args["k"])
+    if not own:
+        return own
+    dim = args["dim"] % len(own)
+    if own[dim].free() <= sizes.numbers.backed:
+        sizes.holds(Relation("<=", count, own[dim]))
+    return (*own[:dim], count, *own[dim + 1 :])
+
+
+def _indexed(sizes: Sizes, args: dict[str, Any]) -> Shape:
+    own, given = sizes.of(args["self"]), list(args["indices"])
+    if any(t is not None and t.dtype in (torch.bool, torch.uint8) for t in given):
+        raise UnknownSize
+    given += [None] * (len(own) - len(given))
+    at = [d for d, t in enumerate(given) if t is not None]
+    found = broadcast(sizes, [sizes.of(given[d]) for d in at])
+    first = at[0] if at == list(range(at[0], at[-1] + 1)) else 0
+    rest = [n for d, n in enumerate(own) if given[d] is None]
+    return (*rest[:first], *found, *rest[first:])
+
+
+def _interleaved(sizes: Sizes, args: dict[str, Any]) -> Shape:
+    own, by = sizes.of(args["self"]), sizes.number(args["repeats"])
+    if args.get("dim") is None:
+        return (product(own) * by,)
+    dim = args["dim"] % len(own)
+    return (*own[:dim], own[dim] * by, *own[dim + 1 :])
+
+
+def _halved(sizes: Sizes, args: dict[str, Any]) -> Shape:
+    own = sizes.of(args["self"])
+    dim = args["dim"] % len(own)
+    return (*own[:dim], divided(sizes, own[dim], number(2)), *own[dim + 1 :])
+
+
+def _outer(sizes: Sizes, args: dict[str, Any]) -> Shape:
+    a, b = (sizes.of(t) for t in _tensors(args)[:2])
+    return (*a, *b)
+
+
+def _recurrent(sizes: Sizes, args: dict[str, Any]) -> list[Shape]:
+    own, params, both = sizes.of(args["input"]), args["params"], 1 + args["bidirectional"]
+    given = args["hx"]
+    states = [sizes.of(t) for t in (given if isinstance(given, (tuple, list)) else [given])]
+    if len(own) != 3 or len(params) % (args["num_layers"] * both):
+        raise UnknownSize
+    sizes.same(own[-1], sizes.of(params[0])[-1])
+    batch = 0 if args["batch_first"] else 1
+    for state in states:
+        sizes.same(own[batch], state[1])
+    return [(*own[:2], states[0][-1] * number(both)), *states]
+
+
+_NAMES: dict[Callable[[Sizes, dict[str, Any]], Any], str] = {
     _view: "view reshape _unsafe_view",
     _flatten: "flatten",
     _unflatten: "unflatten",
@@ -545,20 +465,24 @@ _NAMES: dict[Callable[[_Sizes, dict[str, Any]], Any], str] = {
     _matmul: "matmul mm bmm mv dot",
     _addmm: "addmm baddbmm",
     _linear: "linear",
-    _reduced: "sum mean amax amin prod any all argmax argmin var std logsumexp max min norm",
+    _reduced: "sum mean amax amin prod any all argmax argmin var std logsumexp max min norm std_mean "
+    "var_mean aminmax",
     _embedding: "embedding",
     _made: "zeros ones full empty rand randn new_zeros new_ones new_full new_empty",
-    _conv: "conv1d conv2d conv3d convolution",
-    _pool: "max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d",
-    _adaptive: "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d",
-    _resampled: "upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d "
-    "_upsample_nearest_exact2d _upsample_nearest_exact3d upsample_linear1d upsample_bilinear2d "
-    "upsample_bicubic2d upsample_trilinear3d _upsample_bilinear2d_aa _upsample_bicubic2d_aa",
     _attention: "scaled_dot_product_attention",
     _repeat: "repeat",
     _arange: "arange",
     _index_select: "index_select",
-    _gather: "gather",
+    _gather: "gather take_along_dim",
+    _narrow: "narrow",
+    _moved: "movedim moveaxis",
+    _unbound: "unbind",
+    _most: "topk",
+    _indexed: "index",
+    _interleaved: "repeat_interleave",
+    _halved: "glu",
+    _outer: "outer",
+    _recurrent: "lstm gru rnn_tanh rnn_relu",
     _into: "copy_ fill_ zero_ masked_fill",
     _normalized: "layer_norm batch_norm group_norm instance_norm rms_norm",
     _split: "split split_with_sizes",
@@ -567,7 +491,7 @@ _NAMES: dict[Callable[[_Sizes, dict[str, Any]], Any], str] = {
     _first: "clone contiguous to _to_copy detach alias lift_fresh_copy lift_fresh dropout softmax _softmax "
     "log_softmax zeros_like ones_like full_like empty_like rand_like randn_like cumsum cumprod flip roll "
     "sort tril triu softplus gelu index_copy index_add index_fill index_put scatter scatter_add "
-    "feature_dropout alpha_dropout",
+    "scatter_reduce feature_dropout alpha_dropout",
 }
-_RULES = {name: rule for rule, names in _NAMES.items() for name in names.split()}
+_RULES = window_rules.RULES | {name: rule for rule, names in _NAMES.items() for name in names.split()}
 _RULES["where"] = _broadcast

@@ -59,6 +59,16 @@ def _assigned(mod: Any, held: list[tuple[Any, dict[str, Any]]]) -> None:
         )
 
 
+def _containers(value: Any) -> Iterator[tuple[Any, Any]]:
+    """(container, its items) of lists with tensors, and of dicts, which may be caches of results."""
+    if type(value) is list and any(isinstance(t, torch.Tensor) for t in value):
+        yield value, list(value)
+    elif type(value) is dict:
+        yield value, dict(value)
+        for item in value.values():
+            yield from _containers(item)
+
+
 @contextmanager
 def as_before(mod: Any, warns: bool) -> Iterator[None]:
     """Parameters, buffers, submodules, modules' attributes and random numbers are afterwards what they were.
@@ -71,22 +81,21 @@ def as_before(mod: Any, warns: bool) -> Iterator[None]:
         (m, dict(m.__dict__), [(table, dict(table)) for table in (m._parameters, m._buffers, m._modules)])
         for m in mod.modules()
     ]
-    lists = [
-        (v, list(v))
-        for m, own, _ in held
-        for v in own.values()
-        if type(v) is list and any(isinstance(t, torch.Tensor) for t in v)
-    ]
+    lists = [entry for m, own, _ in held for v in own.values() for entry in _containers(v)]
     random = torch.get_rng_state()
     try:
         yield
     finally:
         torch.set_rng_state(random)
         if warns:
-            was = {id(v): items for v, items in lists}
+            was = {id(v): items for v, items in lists if type(v) is list}
             _assigned(mod, [(m, {k: was.get(id(v), v) for k, v in own.items()}) for m, own, _ in held])
         for v, items in lists:
-            v[:] = items
+            if type(v) is list:
+                v[:] = items
+            else:
+                v.clear()
+                v.update(items)
         for m, own, tables in held:
             m.__dict__.clear()
             m.__dict__.update(own)
