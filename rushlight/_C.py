@@ -18,6 +18,7 @@ from rushlight._engine.core.layout import broadcast_shapes
 from rushlight._engine.core.size import Size
 from rushlight._engine.dispatch import interpreters, methods
 from rushlight._engine.dispatch.overrides import disabled as _disabled_torch_function_impl
+from rushlight._engine.dispatch.spellings import OF_NN
 from rushlight._engine.tensors.generator import Generator
 from rushlight._engine.tensors.queries import get_default_device
 from rushlight._engine.tensors.tensor import Tensor, TensorMeta as _TensorMeta
@@ -197,7 +198,9 @@ class _Functions(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        for path in self._namespaces:
+        # What PyTorch's torch.nn.functional has from there is the same object in both.
+        own = ("nn.functional",) if name in OF_NN else self._namespaces
+        for path in own:
             namespace = operator.attrgetter(path)(sys.modules["rushlight"])
             found = getattr(namespace, name, None)
             if found is None:

@@ -16,8 +16,7 @@ from inspect import isfunction
 from typing import Any
 
 from rushlight._engine.dispatch import interpreters, method_overrides
-from rushlight._engine.dispatch.caller_arguments import as_written
-from rushlight._engine.dispatch.overrides import ask, disabled, foreign, public
+from rushlight._engine.dispatch.overrides import as_told, ask, disabled, foreign
 from rushlight._engine.lazy import is_ours, our_module
 from rushlight._engine.tensors.tensor import Tensor
 
@@ -69,8 +68,9 @@ class TorchFunctionMode(interpreters.Interpreter):
         """What the mode makes of an op; what a level of vmap hands on of one is no op that it knows."""
         if row.kind in ("formula", "function"):
             return interpreters.interpret(row, call, args, kwargs)
-        op, types = public(row, call), tuple(map(type, foreign(args, kwargs)))
-        return self.__torch_function__(op, types, *as_written(row, op, args, kwargs))
+        types = tuple(map(type, foreign(args, kwargs)))
+        op, args, kwargs, _ = as_told(row, call, args, kwargs)
+        return self.__torch_function__(op, types, args, kwargs)
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
@@ -198,14 +198,48 @@ def _found(space: str, name: str) -> Any:
         return None
 
 
+# In the order in which PyTorch looks through them: the last name of a function is the one that it goes by.
+_SPACES = (
+    "torch",
+    "torch.functional",
+    "torch.nn.functional",
+    "torch.nn.init",
+    "torch.Tensor",
+    "torch.linalg",
+    "torch.fft",
+    "torch.special",
+)
+
+
 @lru_cache(None)
-def _functions() -> dict[Any, tuple[str, str, str]]:
-    """Line of the first space that has it, by function; those that classes take over."""
-    known: dict[Any, tuple[str, str, str]] = {}
+def _parameters() -> dict[Any, str]:
+    """The parameters of each function that classes take over, as PyTorch's stand-in has them."""
+    known: dict[Any, str] = {}
     for space, name, params in method_overrides.lines():
         found = None if space == "ignored" else _found(space, name)
         if found is not None:
-            known.setdefault(found, (space, name, params))
+            known.setdefault(found, params)
+    return known
+
+
+@lru_cache(None)
+def _names() -> dict[Any, str]:
+    """The name by which programs know each function, taken over or not."""
+    by_space: dict[str, list[str]] = {space: [] for space in _SPACES}
+    for space, name, _ in method_overrides.lines():
+        if space == "ignored":
+            space, _, name = name.rpartition(".")
+        if space == "torch.Tensor" or not name.startswith("_"):
+            by_space[space].append(name)
+    known: dict[Any, str] = {}
+    for space, names in by_space.items():
+        for name in sorted(names):
+            found = _found(space, name)
+            if found is None or not callable(found):
+                continue
+            known[found] = f"{space}.{name}"
+            if name.endswith(".__get__"):
+                known[found.__self__.__set__] = f"{space}.{name.removesuffix('__get__')}__set__"
     return known
 
 
@@ -225,7 +259,7 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
 
 def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
     """By function, a function of the same parameters that gives -1."""
-    return {function: _stand_in(params) for function, (_, _, params) in _functions().items()}
+    return {function: _stand_in(params) for function, params in _parameters().items()}
 
 
 @lru_cache(None)
@@ -244,7 +278,7 @@ def get_ignored_functions() -> set[Callable[..., Any]]:
         if space == "ignored":
             held, _, own = name.rpartition(".")
             found.add(_found(held, own))
-    return found - {None} - _functions().keys()
+    return found - {None} - _parameters().keys()
 
 
 def get_default_nowrap_functions() -> set[Callable[..., Any]]:
@@ -253,14 +287,13 @@ def get_default_nowrap_functions() -> set[Callable[..., Any]]:
 
 
 def resolve_name(f: Any) -> str | None:
-    """The name that programs know an overridable function by, "torch.Tensor.add"; None of another."""
+    """The name that programs know a function by, "torch.Tensor.add"; None of one that is not torch's."""
     if our_module(type(f)) == "rushlight.export.overloads":
         return str(f)
     try:
-        space, name, _ = _functions()[f]
-    except (KeyError, TypeError):
+        return _names().get(f)
+    except TypeError:
         return None
-    return f"{space}.{name}"
 
 
 @lru_cache(None)

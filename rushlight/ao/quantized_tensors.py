@@ -16,7 +16,7 @@ import numpy as np
 import rushlight as torch
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.device import CPU
-from rushlight._engine.dispatch.overrides import unseen
+from rushlight._engine.dispatch.overrides import of_rows, unseen
 from rushlight._engine.lazy import package
 from rushlight._engine.serialization.rebuild import quantized_form
 from rushlight._engine.tensors.geometry import NamedConstant
@@ -132,6 +132,7 @@ class QuantizedTensor(Tensor):
 
     @classmethod
     @unseen
+    @of_rows
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func.__name__
         found = _OPS.get(name)

@@ -18,7 +18,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.dispatch.dispatcher import function, lookup
-from rushlight._engine.lazy import our_module
+from rushlight._engine.dispatch.spellings import space_of
 from rushlight._engine.names.alternatives import attribute
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight._engine.ops.table import NAMES, ROWS, Row, public
@@ -369,10 +369,9 @@ def aten_name(row: Row) -> str:
     known = list(public(row))
     if known and all(variant == "inplace" for _, _, variant in known):
         return known[0][1].removesuffix("_")
-    call = function(row)
-    prefix = {"rushlight.linalg": "linalg_", "rushlight.special": "special_", "rushlight.fft": "fft_"}
-    above = prefix.get(our_module(call), "")
-    return _ATEN.get(row.name) or above + call.__qualname__.removeprefix(above)
+    space, name = space_of(function(row))
+    above = f"{space}_" if space in ("linalg", "special", "fft") else ""
+    return _ATEN.get(row.name) or above + name.removeprefix(above)
 
 
 def chosen(row: Row, bound: dict[str, Any], writes: bool) -> tuple[Any, list[Any], dict[str, Any]] | None:

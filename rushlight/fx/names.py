@@ -8,8 +8,6 @@ import keyword
 import re
 from typing import Any
 
-from rushlight._engine.dispatch.caller_arguments import OF_NN, OF_TORCH
-from rushlight._engine.lazy import our_module
 
 _REFLECTABLE = {
     "add": "+",
@@ -41,11 +39,6 @@ MAGIC = REFLECTABLE | {
 INPLACE = {f"i{name.rstrip('_')}": f"{{}} {sign}= {{}}" for name, sign in _REFLECTABLE.items()} | {
     "setitem": "{}[{}] = {}"
 }
-# PyTorch's functions of torch that are Python, in torch.functional.
-IN_PYTHON = frozenset(
-    "atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors cartesian_prod cdist "
-    "chain_matmul einsum meshgrid norm split stft tensordot".split()
-)
 _WORD = re.compile(r"([a-zA-Z_][0-9a-zA-Z_]*?)(?:_(\d+))?")
 
 
@@ -102,8 +95,7 @@ def name_of(target: Any) -> str:
     if isinstance(target, str):
         return target
     name: str = getattr(target, "__name__", type(target).__name__)
-    of_table = re.match(r"rushlight(\.nn\.functional)?$", our_module(target))
-    return getattr(target, "__qualname__", name) if of_table else name
+    return name
 
 
 def suggested(target: Any) -> str:
@@ -129,9 +121,6 @@ def public(module: str | None) -> str:
     return re.sub(r"^rushlight\b", "torch", module or "")
 
 
-_PREFIXED = ("torch.special", "torch.linalg", "torch.fft")
-
-
 def qualified(function: Any) -> str:
     """What a function is called in a program's text: `torch.nn.functional.relu`, `operator.add`."""
     name = name_of(function)
@@ -145,11 +134,7 @@ def qualified(function: Any) -> str:
         except (OSError, TypeError) as error:
             raise RuntimeError("Unable to represent lambda") from error
     module = public(function.__module__)
-    if module == "torch.nn.functional":
-        module = "torch._C._nn" if name in OF_NN else "torch" if name in OF_TORCH else module
-    module = "torch.Tensor" if module == "torch.tensor.tensor" else module
+    if getattr(function, "__qualname__", "") == f"Tensor.{name}":
+        module = "torch.Tensor"
     module = "torch" if module.startswith("torch.toplevel.") else module
-    module = "torch.functional" if module == "torch" and name in IN_PYTHON else module
-    if module in _PREFIXED:  # torch.special.xlog1py calls itself special_xlog1py
-        name = name.removeprefix(f"{module.rpartition('.')[2]}_")
     return f"{module}.{name}"

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
+from rushlight._engine.dispatch.overrides import of_rows
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.lazy import package
 from rushlight._engine.ops.table import ROWS
@@ -99,6 +100,7 @@ class NestedTensor(Tensor):
     _layout: Any
 
     @classmethod
+    @of_rows
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         # made of this class
         from rushlight.nested.ops import run

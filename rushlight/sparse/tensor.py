@@ -17,7 +17,7 @@ import numpy as np
 import rushlight as torch
 from rushlight._engine.core.errors import warn_once
 from rushlight._engine.dispatch.arguments import spread_ints
-from rushlight._engine.dispatch.overrides import unseen
+from rushlight._engine.dispatch.overrides import of_rows, unseen
 from rushlight._engine.dispatch.runners.meta import refuse_devices
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.geometry import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
@@ -117,6 +117,7 @@ class SparseTensor(Tensor):
 
     @classmethod
     @unseen
+    @of_rows
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func.__name__
         if name in ("__get__", "__set__"):  # an attribute, which a mode or another class has been asked for

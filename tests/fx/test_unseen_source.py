@@ -15,7 +15,7 @@ import rushlight as torch
         "torch.clamp(a, max = 0)",
         "torch.argsort(a, dim = -1, descending = True)",
         "torch.addbmm(a, b, c, beta = 0.6, alpha = 0.2)",
-        "torch.linalg.vector_norm(a, ord = 2, dim = 1)",
+        "torch._C._linalg.linalg_vector_norm(a, ord = 2, dim = 1)",
         "torch.conv_transpose1d(a, b, groups = 2, dilation = 3)",
         "torch.searchsorted(a, b, side = 'right')",
         "torch.relu(a)",

@@ -14,24 +14,11 @@ from os.path import dirname
 from types import CodeType, FrameType
 from typing import Any
 
-from rushlight._engine.lazy import our_module
+from rushlight._engine.dispatch import spellings
 from rushlight._engine.ops.signature import REQUIRED, SYNONYMS, Param
 from rushlight._engine.ops.table import Row
 
 _PACKAGE = dirname(dirname(dirname(__file__)))
-# Functions of nn.functional that PyTorch has in compiled code: the others, in Python, hand all of their
-# arguments on, those with a default by keyword.
-OF_NN = frozenset(
-    "gelu linear softplus softshrink hardtanh_ log_sigmoid logsigmoid one_hot pad avg_pool2d "
-    "avg_pool3d scaled_dot_product_attention".split()
-)
-OF_TORCH = frozenset(
-    "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc avg_pool1d bilinear "
-    "prelu rrelu_ celu_ selu_ relu_ pixel_shuffle pixel_unshuffle channel_shuffle native_channel_shuffle "
-    "pairwise_distance pdist cosine_similarity hardshrink threshold_ adaptive_avg_pool1d".split()
-)
-
-
 def as_written(
     row: Row, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -44,9 +31,10 @@ def as_written(
     if len(args) > len(params) or (any(p.varargs for p in row.params) and args):
         # Spread over positional arguments, which were handed on as they are.
         return _spread(row, args, kwargs)
-    if our_module(function) == "rushlight.nn.functional" and not {function.__name__} <= OF_NN | OF_TORCH:
+    if spellings.in_python(function):
         needed = tuple(given.pop(name) for name, p in params.items() if p.default is REQUIRED)
-        given.pop("out", None)
+        if given.get("out") is None:
+            given.pop("out", None)
         return needed, given
     return _divided(params, given, *_instruction(caller), _dicts(caller))
 
@@ -57,7 +45,10 @@ def _caller(row: Row) -> FrameType | None:
     names, found = (row.name, f"{row.name}_"), None
     while frame is not None:
         file = frame.f_code.co_filename
-        if file.startswith("<rushlight ") and frame.f_code.co_name in names:
+        own = spellings.spelling(frame.f_code)
+        if (file.startswith("<rushlight ") and frame.f_code.co_name in names) or (
+            own is not None and own.row == row.name
+        ):
             found = frame
         elif found is not None:
             return frame
@@ -67,19 +58,19 @@ def _caller(row: Row) -> FrameType | None:
     return None
 
 
-def spelled(row: Row) -> str | None:
-    """The name under which a row's function was called, where it is not its first (torch.arctan)."""
+def called(row: Row) -> spellings.Spelling | None:
+    """The function of a row's that a program has called; None where that is none which programs know."""
     names = (row.name, f"{row.name}_")
     frame: FrameType | None = sys._getframe(2)
-    found = None
+    outermost = None
     while frame is not None and frame.f_code.co_filename.startswith((_PACKAGE, "<rushlight ")):
-        code = frame.f_code
-        if code.co_name in names and code.co_filename.startswith("<rushlight "):
-            found = code
-        elif found is not None:
+        found = spellings.spelling(frame.f_code)
+        if found is not None and found.row == row.name:
+            outermost = found
+        elif frame.f_code.co_filename.startswith("<rushlight ") and frame.f_code.co_name not in names:
             break
         frame = frame.f_back
-    return None if found is None or found.co_qualname == found.co_name else found.co_qualname
+    return outermost
 
 
 def _spread(

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import cache
 from importlib import import_module
-from types import FunctionType
 from typing import Any
 
 import rushlight._engine.kernels  # noqa: F401  (registers its services)
 from rushlight._engine.core.services import service
 from rushlight._engine.core.tracebacks import own
-from rushlight._engine.dispatch import methods, operators, signatures
+from rushlight._engine.dispatch import methods, operators, signatures, spellings
 from rushlight._engine.dispatch.runners import general, in_place, pointwise
-from rushlight._engine.lazy import LazyPackage, our_module, package
+from rushlight._engine.lazy import LazyPackage
 from rushlight._engine.names import completion
 from rushlight._engine.names.alternatives import attribute
 from rushlight._engine.ops.help_text import help_text
@@ -31,8 +30,6 @@ _SPARSE = frozenset(
     "to_dense coalesce sparse_mask indices values crow_indices ccol_indices col_indices "
     "row_indices is_coalesced sparse_dim dense_dim smm sspaddmm hspmm resize_as_sparse_".split()
 )
-# PyTorch's names of functions that it keeps in modules of their own.
-_PREFIXES = {"rushlight.fft": "fft_", "rushlight.linalg": "linalg_", "rushlight.special": "special_"}
 _built: dict[tuple[str, str], Callable[..., Any]] = {}
 
 
@@ -46,7 +43,7 @@ def _lookup(namespace: str, name: str) -> Callable[..., Any] | None:
         return operators.build(name)
     extra = methods.METHODS if namespace == "Tensor" else methods.FUNCTIONS
     if name in extra and namespace in ("Tensor", "torch"):
-        return general.build_before(ROWS["_view"], extra[name]) if name == "view" else extra[name]
+        return _method_view(extra[name]) if name == "view" else extra[name]
     if name.startswith("_foreach_") and namespace == "torch":
         from rushlight._engine.dispatch.foreach import build  # few programs need it
 
@@ -59,15 +56,27 @@ def _lookup(namespace: str, name: str) -> Callable[..., Any] | None:
         return None
     row, variant = found
     if variant == "function":
-        return _under(name, function(row)) if namespace == "torch" else function(row)
+        return spellings.under(row.name, function(row), namespace, name)
+    return spellings.under(row.name, _writing(row, variant), namespace, name)
+
+
+@cache
+def _method_view(method: Callable[..., Any]) -> Callable[..., Any]:
+    return spellings.entitle(general.build_before(ROWS["_view"], method), "_view", "Tensor", "view")
+
+
+def _writing(row: Row, variant: str) -> Callable[..., Any]:
+    """The form of a row that writes into its first operand."""
     key = (row.name, variant)
     built = _built.get(key)
     if built is None:
         built = _built[key] = in_place.build(row)
-        written = next(leaf for _, leaf, kind in public(row) if kind == variant)
-        built.__name__ = built.__qualname__ = written
+        space, written = next((owner, leaf) for owner, leaf, kind in public(row) if kind == variant)
+        if any((owner, leaf) == ("Tensor", written) for owner, leaf, _ in public(row)):
+            space = "Tensor"
+        spellings.entitle(built, row.name, space, written)
         setattr(built, "__signature__", signatures.of(row, writes=True))
-    return _under(name, built) if namespace == "torch" else built
+    return built
 
 
 def function(row: Row) -> Callable[..., Any]:
@@ -78,39 +87,17 @@ def function(row: Row) -> Callable[..., Any]:
         build = pointwise.build if row.kind == "pointwise" else general.build
         found = _built[key] = build(row)
         found.__doc__ = help_text(row)
-        found.__module__, found.__qualname__ = _home(row)
-        found.__name__ = _PREFIXES.get(our_module(found), "") + found.__qualname__
+        spellings.entitle(found, row.name, *_home(row))
         setattr(found, "table_row", row)
         setattr(found, "__signature__", signatures.of(row))
     return found
 
 
-def _under(name: str, found: Callable[..., Any]) -> Callable[..., Any]:
-    """A row's function under another of its names: an object of its own, as in PyTorch, of the same code."""
-    if found.__qualname__ == name:
-        return found
-    key = (found.__qualname__, name)
-    other = _built.get(key)
-    if other is None:
-        code = found.__code__.replace(co_qualname=name)
-        other = FunctionType(code, found.__globals__, name, found.__defaults__, found.__closure__)
-        update_wrapper(other, found)
-        del other.__wrapped__  # type: ignore[attr-defined]
-        other.__kwdefaults__ = found.__kwdefaults__
-        other.__module__, other.__name__, other.__qualname__ = package(), name, name
-        _built[key] = other
-    return other
-
-
 def _home(row: Row) -> tuple[str, str]:
-    """(module, name) under which a row's function is found, for pickle."""
+    """(namespace, name) under which a row's function is found first."""
     several = [(space, name) for space, name, variant in public(row) if variant == "function"]
-    space, name = next(
-        (found for found in several if found[0] not in ("Tensor", "aten")), ("torch", row.name)
-    )
-    if several and all(owner == "Tensor" for owner, _ in several):
-        name = several[0][1]
-    return (package() if space == "torch" else f"{package()}.{space}"), name
+    at_first = next((found for found in several if found[0] not in ("Tensor", "aten")), None)
+    return at_first or next((found for found in several if found[0] == "Tensor"), ("torch", row.name))
 
 
 def namespace(space: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.dtype import FLOATING
+from rushlight._engine.dispatch import spellings
+from rushlight._engine.lazy import package
 from rushlight._engine.ops.table import NAMES, Row
 from rushlight._engine.tensors.construction.interop import tensor_beneath
 from rushlight._engine.tensors.operators import OPERATORS
@@ -15,6 +19,7 @@ from rushlight._engine.tensors.tensor import Tensor, wrap
 _NUMBERS = (int, float, complex, np.number, np.bool_)
 
 
+@cache
 def build(name: str) -> Callable[..., Any] | None:
     """The function to put into Tensor.__NAME__."""
     if name in ("__getitem__", "__setitem__", "as_subclass"):
@@ -26,7 +31,44 @@ def build(name: str) -> Callable[..., Any] | None:
     if name not in OPERATORS:
         return None
     row_name, form = OPERATORS[name]
-    return _FORMS[form](NAMES["torch", row_name][0], name)
+    return _named(_FORMS[form](NAMES["torch", row_name][0], name), name)
+
+
+# Operators that PyTorch's handlers of __torch_function__ get to see as such; the others are methods to them.
+_OWN = frozenset(
+    f"__{sign}{name}__"
+    for signs, names in (
+        (("",), "floordiv pow and or xor lshift rshift eq invert"),
+        (("r",), "sub floordiv mod pow lshift rshift matmul"),
+        (("i",), "pow and or xor lshift rshift"),
+    )
+    for sign in signs
+    for name in names.split()
+)
+
+
+def _called(row: Row, name: str) -> Callable[..., Any]:
+    """What an operator calls of its row."""
+    # It imports this file.
+    from rushlight._engine.dispatch.dispatcher import lookup
+
+    form = OPERATORS[name][1]
+    leaf = f"{row.name}_" if form == "i" and row.name != "matmul" else row.name
+    method = lookup("Tensor", leaf)
+    if method is None:
+        raise AttributeError(f"Tensor has no method {leaf!r}")
+    return spellings.copied(method) if name in _OWN else method
+
+
+def _named(operator: Any, name: str) -> Callable[..., Any]:
+    """An operator by its name; calls of its row are calls of it, where PyTorch has that so."""
+    operator.__module__, operator.__name__, operator.__qualname__ = package(), name, f"Tensor.{name}"
+    if name in _OWN:
+        row, form = OPERATORS[name]
+        call = operator.__closure__[operator.__code__.co_freevars.index("call")].cell_contents
+        spellings.speak_for(call, row, operator, reflected=form == "r")
+    made: Callable[..., Any] = operator
+    return made
 
 
 def operand(other: Any) -> Any:
@@ -39,10 +81,8 @@ def operand(other: Any) -> Any:
     return wrap(other) if beneath is None else beneath
 
 
-def _forward(row: Row, name: str, call: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    from rushlight._engine.dispatch.dispatcher import function  # it imports this file
-
-    call = call or function(row)
+def _forward(row: Row, name: str) -> Callable[..., Any]:
+    call = _called(row, name)
     fast = (Tensor, float, int)
 
     def operator(self: Any, other: Any) -> Any:
@@ -51,14 +91,11 @@ def _forward(row: Row, name: str, call: Callable[..., Any] | None = None) -> Cal
         other = operand(other)
         return NotImplemented if other is None else call(self, other)
 
-    operator.__name__ = name
     return operator
 
 
 def _reflected(row: Row, name: str) -> Callable[..., Any]:
-    from rushlight._engine.dispatch.dispatcher import function  # it imports this file
-
-    call = function(row)
+    call = _called(row, name)
     swap = row.options.get("commutative", False)
 
     def operator(self: Any, other: Any) -> Any:
@@ -76,7 +113,6 @@ def _reflected(row: Row, name: str) -> Callable[..., Any]:
             return call(self, other)
         return call(other.item() if isinstance(other, np.generic) else other, self)
 
-    operator.__name__ = name
     return operator
 
 
@@ -88,24 +124,18 @@ def _divided(other: Any, tensor: Any) -> Any:
         return NotImplemented
 
 
-def _in_place(row: Row, name: str) -> Callable[..., Any]:
-    from rushlight._engine.dispatch.dispatcher import lookup  # it imports this file
-
-    return _forward(row, name, lookup("Tensor", f"{row.name}_"))
-
-
 def _unary(row: Row, name: str) -> Callable[..., Any]:
-    from rushlight._engine.dispatch.dispatcher import function  # it imports this file
-
-    call = function(row)
+    call = _called(row, name)
 
     def operator(self: Any) -> Any:
-        if name == "__invert__" and self.dtype.category >= 2:
+        return call(self)
+
+    def invert(self: Any) -> Any:
+        if self._kind.dtype.category >= FLOATING:
             raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
         return call(self)
 
-    operator.__name__ = name
-    return operator
+    return invert if name == "__invert__" else operator
 
 
-_FORMS = {"": _forward, "r": _reflected, "i": _in_place, "unary": _unary}
+_FORMS = {"": _forward, "r": _reflected, "i": _forward, "unary": _unary}

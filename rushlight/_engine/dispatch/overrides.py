@@ -14,7 +14,7 @@ from rushlight._engine.core.recording import TAPE
 from rushlight._engine.core.services import service
 from rushlight._engine.dispatch import interpreters, older
 from rushlight._engine.dispatch.arguments import without_missing
-from rushlight._engine.dispatch.caller_arguments import as_written, spelled
+from rushlight._engine.dispatch.caller_arguments import as_written, called
 from rushlight._engine.dispatch.generated_code import compile_function
 from rushlight._engine.dispatch.interpreters import LONE, MODES, RECORDS, STACK
 from rushlight._engine.ops.table import Row, public as spellings
@@ -48,9 +48,7 @@ def past_interpreters(row: Row, direct: Callable[..., Any]) -> Callable[..., Any
     def general(*args: Any, **kwargs: Any) -> Any:
         classes = foreign(args, kwargs)
         if classes:
-            op = public(row, direct)
-            args, kwargs = as_written(row, op, args, without_missing(kwargs))
-            return ask(op, lower if interpreters.BELOW else direct, classes, args, kwargs)
+            return _asked(row, direct, lower if interpreters.BELOW else direct, classes, args, kwargs)
         return lower(*args, **kwargs) if interpreters.BELOW else direct(*args, **kwargs)
 
     def lower(*args: Any, **kwargs: Any) -> Any:
@@ -61,6 +59,23 @@ def past_interpreters(row: Row, direct: Callable[..., Any]) -> Callable[..., Any
         )
 
     return general
+
+
+def _asked(
+    row: Row,
+    direct: Callable[..., Any],
+    plain: Callable[..., Any],
+    classes: list[Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """The op by the first class that answers."""
+    kwargs = without_missing(kwargs)
+    if all(hasattr(type(item).__torch_function__, "of_rows") for item in classes):
+        op = _unspelled(row, direct)
+        return ask(op, plain, classes, *as_written(row, op, args, kwargs))
+    op, args, kwargs, reflected = as_told(row, direct, args, kwargs)
+    return ask(op, None if reflected else plain, classes, args, kwargs)
 
 
 def place(row: Row, direct: Callable[..., Any]) -> tuple[int, str, str]:
@@ -162,6 +177,14 @@ def unseen(hook: _T) -> _T:
     return hook
 
 
+def of_rows(hook: _T) -> _T:
+    """A `__torch_function__` of a class of ours that tells ops by their rows: it hears of all calls of a row as
+    calls of the row's first function.
+    """
+    setattr(hook, "of_rows", True)
+    return hook
+
+
 def place_by_class(found: list[Any], item: Any) -> None:
     """Put an instance behind the others, but in front of the first whose class its class is derived from."""
     cls = type(item)
@@ -173,15 +196,34 @@ _SIMPLE = {int, float, bool, str, type(None), complex}
 
 def public(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
     """An op as classes and modes get to see it."""
+    found = called(row)
+    return found.function if found is not None else _unspelled(row, direct)
+
+
+def _unspelled(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
+    """The first of a row's functions."""
     # What it needs, dispatch.runners.in_place, imports this file.
     from rushlight._engine.dispatch.dispatcher import function, lookup
 
-    called = spelled(row)
-    other: Any = lookup("torch", called) if called else None
-    if other is None and getattr(direct, "writes", False):
+    other: Any = None
+    if getattr(direct, "writes", False):
         own = [leaf for owner, leaf, kind in spellings(row) if (owner, kind) == ("Tensor", "inplace")]
         other = lookup("Tensor", own[0] if own else f"{row.name}_")
     return other or function(row)
+
+
+def as_told(
+    row: Row, direct: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], bool]:
+    """(function, args, kwargs) of a call of a row, as classes and modes get to see it; and whether these are
+    not in the order of the row's, but in that of a reflected operator.
+    """
+    found = called(row)
+    op = _unspelled(row, direct) if found is None else found.function
+    args, kwargs = as_written(row, op, args, kwargs)
+    if found is None or not found.reflected:
+        return op, args, kwargs, False
+    return op, args[::-1], kwargs, True
 
 
 def ask(

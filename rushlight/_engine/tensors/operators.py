@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from types import MethodType
 from typing import Any
 
 # operator -> row; r: operands swapped; i: the in-place variant
@@ -35,22 +35,22 @@ OPERATORS: dict[str, tuple[str, str]] = {
 }
 
 
-def _late(name: str) -> Callable[..., Any]:
-    def bind(self: Any, *other: Any) -> Any:
+class _Late:
+    """An operator that nobody has used yet: the first look-up puts it into Tensor."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, t: Any, cls: type) -> Any:
         from rushlight._engine.tensors import tensor  # it imports this file
 
-        found = tensor.lookup("operator", name)
+        found = tensor.lookup("operator", self.name)
         if found is None:
-            raise AttributeError(f"'Tensor' object has no attribute '__{name}__'")
-        setattr(tensor.Tensor, name, found)
-        return found(self, *other)
-
-    def unary(self: Any) -> Any:
-        return bind(self)
-
-    made = unary if OPERATORS.get(name, ("", ""))[1] == "unary" else bind
-    made.__name__ = name
-    return made
+            raise AttributeError(f"'{cls.__name__}' object has no attribute '{self.name}'")
+        setattr(tensor.Tensor, self.name, found)
+        return found if t is None else MethodType(found, t)
 
 
 class Operators:
@@ -58,10 +58,8 @@ class Operators:
 
     __slots__ = ()
     _operators = frozenset(OPERATORS)
-    __getitem__ = _late("__getitem__")
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        _late("__setitem__")(self, index, value)
+    __getitem__ = _Late("__getitem__")
+    __setitem__ = _Late("__setitem__")
 
     def __rdiv__(self, other: Any) -> Any:
         """other / self under Python 2's name, which PyTorch has kept."""
@@ -70,5 +68,5 @@ class Operators:
 
 
 for _name in OPERATORS:
-    setattr(Operators, _name, _late(_name))
+    setattr(Operators, _name, _Late(_name))
 setattr(Operators, "__hash__", object.__hash__)

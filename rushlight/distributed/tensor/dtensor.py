@@ -16,7 +16,7 @@ from rushlight._engine.autograd import hooks
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.pytree import flatten, tree_map
 from rushlight._engine.core.size import Size
-from rushlight._engine.dispatch.overrides import unseen
+from rushlight._engine.dispatch.overrides import of_rows, unseen
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import Tensor, alias
 from rushlight.distributed.device_mesh import current_mesh
@@ -109,6 +109,7 @@ class DTensor(Tensor):
 
     @classmethod
     @unseen
+    @of_rows
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return run(func, args, kwargs or {})
 

@@ -22,6 +22,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.dtype import dtype
+from rushlight._engine.dispatch.spellings import space_of
 from rushlight._engine.lazy import is_ours, our_module
 from rushlight.jit.compiler import callstack, interfaces
 from rushlight.jit.compiler.ignoring import LEFT, dropped, ignored, stays
@@ -312,14 +313,17 @@ class _Bound:
 
 NOTHING: Any = object()
 _OPERATORS = re.compile(r"rushlight$|rushlight\.nn\.functional$")
-# Modules whose functions are ops under a longer name: torch.linalg.inv is aten::linalg_inv.
-_PREFIXES = {f"rushlight.{space}": f"{space}_" for space in ("linalg", "fft", "special")}
+# Namespaces whose functions are ops under a longer name: torch.linalg.inv is aten::linalg_inv.
+_PREFIXED = ("linalg", "fft", "special")
 
 
 def named_builtin(found: Any) -> Any:
     """The op or function of the library that a Python function is; None where it is neither."""
     module, name = our_module(found), getattr(found, "__qualname__", "")
-    before = _PREFIXES.get(module, "")
+    space, published = space_of(found)
+    if space:  # one of a row's functions
+        module, name = "rushlight" if space in ("torch", "Tensor") else f"rushlight.{space}", published
+    before = f"{space}_" if space in _PREFIXED else ""
     if before and schemas.named(f"aten::{before}{name.removeprefix(before)}"):
         return Builtin(f"aten::{before}{name.removeprefix(before)}")
     if python_function(name) is not None and getattr(torch, name, None) is found:

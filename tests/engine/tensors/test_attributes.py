@@ -29,8 +29,8 @@ def test_slots_are_found_without_getattr_until_a_tensor_has_no_array():
 
 def test_methods_are_bound_at_their_first_look_up():
     x = torch.ones(2)
-    assert x.sin is not None and vars(torch.Tensor)["sin"] is torch.sin
-    assert torch.Tensor.cos is torch.cos
+    assert x.sin is not None and vars(torch.Tensor)["sin"].__qualname__ == "Tensor.sin"
+    assert torch.Tensor.cos is vars(torch.Tensor)["cos"] is not torch.cos
     assert hasattr(x, "cosh") and not hasattr(x, "no_such_op")
 
 

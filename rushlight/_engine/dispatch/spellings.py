@@ -1,0 +1,128 @@
+"""The functions by which programs know a row: one object for each public name, as in PyTorch, of the same code.
+
+`torch.abs` and `Tensor.abs` do the same, but handlers of `__torch_function__` tell them apart. Which of a row's
+functions was called is known by the code that runs in its frame: that bears the public name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import update_wrapper
+from types import CodeType, FunctionType
+from typing import Any, NamedTuple
+
+from rushlight._engine.lazy import package
+
+# Functions of nn.functional that PyTorch has in compiled code: the others, in Python, hand all of their
+# arguments on, those with a default by keyword.
+OF_NN = frozenset(
+    "gelu linear softplus softshrink hardtanh_ log_sigmoid logsigmoid one_hot pad avg_pool2d "
+    "avg_pool3d scaled_dot_product_attention".split()
+)
+# Functions of nn.functional that are torch's own.
+OF_TORCH = frozenset(
+    "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc avg_pool1d bilinear "
+    "prelu rrelu_ celu_ selu_ relu_ pixel_shuffle pixel_unshuffle channel_shuffle native_channel_shuffle "
+    "pairwise_distance pdist cosine_similarity hardshrink threshold_ adaptive_avg_pool1d".split()
+)
+# PyTorch's functions of torch that are Python, in torch.functional.
+IN_PYTHON = frozenset(
+    "atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors cartesian_prod cdist chain_matmul einsum "
+    "meshgrid norm split stft tensordot unique unique_consecutive unravel_index".split()
+)
+# Methods that PyTorch has in Python.
+METHODS_IN_PYTHON = frozenset("istft lu norm split stft unique unique_consecutive".split())
+# Modules whose functions have its name before their own.
+_PREFIXED = ("fft", "linalg", "special")
+
+
+class Spelling(NamedTuple):
+    """How a row is called by one of its functions."""
+
+    row: str
+    function: Callable[..., Any]
+    reflected: bool  # whether the function has the row's two operands in the other order
+
+
+# By the qualified name of their code.
+_SPELLINGS: dict[str, Spelling] = {}
+_made: dict[tuple[str, str, str, str], Callable[..., Any]] = {}
+
+
+def spelling(code: CodeType) -> Spelling | None:
+    """Whose code it is."""
+    return _SPELLINGS.get(code.co_qualname)
+
+
+def space_of(function: Any) -> tuple[str, str]:
+    """(namespace, name) of a row's function; of anything else ("", its name)."""
+    found: tuple[str, str] = getattr(function, "published", ("", getattr(function, "__name__", "")))
+    return found
+
+
+def in_python(function: Any) -> bool:
+    """Whether a row's function is one that PyTorch has in Python, which asks for itself who takes it over."""
+    space, name = space_of(function)
+    if space == "nn.functional":
+        return name not in OF_NN
+    return (space == "torch" and name in IN_PYTHON) or (space == "Tensor" and name in METHODS_IN_PYTHON)
+
+
+def _titles(space: str, name: str) -> tuple[str, str, str]:
+    """The attributes __module__, __name__ and __qualname__, by which a function can be found."""
+    module = package()
+    if space == "Tensor":
+        return module, name, f"Tensor.{name}"
+    if space in _PREFIXED:
+        full = f"{space}_{name}"
+        return f"{module}._C._{space}", full, full
+    if space == "nn.functional" and name in OF_NN:
+        return f"{module}._C._nn", name, name
+    if space == "torch":
+        return f"{module}.functional" if name in IN_PYTHON else module, name, name
+    return f"{module}.{space}", name, name
+
+
+def entitle(function: Callable[..., Any], row: str, space: str, name: str) -> Callable[..., Any]:
+    """The function itself, which is from now on the row's by this name."""
+    made: Any = function
+    made.__module__, made.__name__, made.__qualname__ = _titles(space, name)
+    made.published = space, name
+    _mark(made, f"{space}.{name}", Spelling(row, made, False))
+    return function
+
+
+def _mark(made: Any, name: str, spelling: Spelling) -> None:
+    made.__code__ = made.__code__.replace(co_qualname=name)
+    _SPELLINGS[name] = spelling
+
+
+def under(row: str, found: Callable[..., Any], space: str, name: str) -> Callable[..., Any]:
+    """A row's function by another of its names: an object of its own of the same code."""
+    if space == "nn.functional" and name in OF_TORCH:
+        space = "torch"
+    if getattr(found, "published", None) == (space, name):
+        return found
+    key = (row, found.__name__, space, name)
+    made = _made.get(key)
+    if made is None:
+        made = _made[key] = entitle(copied(found), row, space, name)
+    return made
+
+
+def copied(found: Any) -> Callable[..., Any]:
+    """Another function that does the same by the same globals."""
+    other = FunctionType(
+        found.__code__, found.__globals__, found.__name__, found.__defaults__, found.__closure__
+    )
+    update_wrapper(other, found)
+    del other.__wrapped__  # type: ignore[attr-defined]
+    other.__kwdefaults__ = found.__kwdefaults__
+    return other
+
+
+def speak_for(
+    found: Callable[..., Any], row: str, function: Callable[..., Any], reflected: bool = False
+) -> None:
+    """Let handlers know calls of `found`, a function of the row's that has no name, as calls of `function`."""
+    _mark(found, function.__qualname__, Spelling(row, function, reflected))
