@@ -35,10 +35,11 @@ _built: dict[tuple[str, str], Callable[..., Any]] = {}
 
 def lookup(namespace: str, name: str) -> Callable[..., Any] | None:
     """The callable behind a public name, or None where the table has no such name."""
-    return own(_lookup(namespace, name))
+    return own(bare(namespace, name))
 
 
-def _lookup(namespace: str, name: str) -> Callable[..., Any] | None:
+def bare(namespace: str, name: str) -> Callable[..., Any] | None:
+    """`lookup` for callers within the engine, at whose own doors errors are trimmed."""
     if namespace == "operator":
         return operators.build(name)
     extra = methods.METHODS if namespace == "Tensor" else methods.FUNCTIONS

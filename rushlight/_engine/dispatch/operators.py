@@ -49,12 +49,11 @@ _OWN = frozenset(
 
 def _called(row: Row, name: str) -> Callable[..., Any]:
     """What an operator calls of its row."""
-    # It imports this file.
-    from rushlight._engine.dispatch.dispatcher import lookup
+    from rushlight._engine.dispatch.dispatcher import bare  # it imports this file
 
     form = OPERATORS[name][1]
     leaf = f"{row.name}_" if form == "i" and row.name != "matmul" else row.name
-    method = lookup("Tensor", leaf)
+    method = bare("Tensor", leaf)
     if method is None:
         raise AttributeError(f"Tensor has no method {leaf!r}")
     return spellings.copied(method) if name in _OWN else method
