@@ -8,7 +8,6 @@ import keyword
 import re
 from typing import Any
 
-
 _REFLECTABLE = {
     "add": "+",
     "sub": "-",

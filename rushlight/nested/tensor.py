@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight._engine.dispatch.overrides import of_rows
 from rushlight._engine.core.errors import wrap_dim
+from rushlight._engine.dispatch.overrides import of_rows
 from rushlight._engine.lazy import package
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.geometry import StorageLayout

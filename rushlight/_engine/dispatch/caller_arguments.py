@@ -19,6 +19,8 @@ from rushlight._engine.ops.signature import REQUIRED, SYNONYMS, Param
 from rushlight._engine.ops.table import Row
 
 _PACKAGE = dirname(dirname(dirname(__file__)))
+
+
 def as_written(
     row: Row, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:

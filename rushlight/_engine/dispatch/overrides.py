@@ -178,8 +178,8 @@ def unseen(hook: _T) -> _T:
 
 
 def of_rows(hook: _T) -> _T:
-    """A `__torch_function__` of a class of ours that tells ops by their rows: it hears of all calls of a row as
-    calls of the row's first function.
+    """A `__torch_function__` of a class of ours that tells ops by their rows: it hears of all calls of a row
+    as calls of the row's first function.
     """
     setattr(hook, "of_rows", True)
     return hook

@@ -1,7 +1,8 @@
-"""The functions by which programs know a row: one object for each public name, as in PyTorch, of the same code.
+"""The functions by which programs know a row: one object for each public name, as in PyTorch.
 
-`torch.abs` and `Tensor.abs` do the same, but handlers of `__torch_function__` tell them apart. Which of a row's
-functions was called is known by the code that runs in its frame: that bears the public name.
+All of a row's have the same code. `torch.abs` and `Tensor.abs` do the same, but handlers of
+`__torch_function__` tell them apart. Which one was called is known by the code in its frame, which bears the
+public name.
 """
 
 from __future__ import annotations
@@ -55,8 +56,10 @@ def spelling(code: CodeType) -> Spelling | None:
 
 
 def space_of(function: Any) -> tuple[str, str]:
-    """(namespace, name) of a row's function; of anything else ("", its name)."""
-    found: tuple[str, str] = getattr(function, "published", ("", getattr(function, "__name__", "")))
+    """(namespace, name) of a row's function; of another ("", its name), of what is none ("", "")."""
+    if function.__class__ is not FunctionType:  # what answers for any attribute, too
+        return "", ""
+    found: tuple[str, str] = getattr(function, "published", ("", function.__name__))
     return found
 
 
@@ -124,5 +127,5 @@ def copied(found: Any) -> Callable[..., Any]:
 def speak_for(
     found: Callable[..., Any], row: str, function: Callable[..., Any], reflected: bool = False
 ) -> None:
-    """Let handlers know calls of `found`, a function of the row's that has no name, as calls of `function`."""
+    """Let handlers know calls of `found`, a function of the row's without a name, as calls of `function`."""
     _mark(found, function.__qualname__, Spelling(row, function, reflected))

@@ -317,12 +317,17 @@ _OPERATORS = re.compile(r"rushlight$|rushlight\.nn\.functional$")
 _PREFIXED = ("linalg", "fft", "special")
 
 
+def _place(found: Any) -> tuple[str, str, str]:
+    """(namespace of an op's function, else ""; module; name)."""
+    space, published = space_of(found)
+    if not space:
+        return "", our_module(found), getattr(found, "__qualname__", "")
+    return space, "rushlight" if space in ("torch", "Tensor") else f"rushlight.{space}", published
+
+
 def named_builtin(found: Any) -> Any:
     """The op or function of the library that a Python function is; None where it is neither."""
-    module, name = our_module(found), getattr(found, "__qualname__", "")
-    space, published = space_of(found)
-    if space:  # one of a row's functions
-        module, name = "rushlight" if space in ("torch", "Tensor") else f"rushlight.{space}", published
+    space, module, name = _place(found)
     before = f"{space}_" if space in _PREFIXED else ""
     if before and schemas.named(f"aten::{before}{name.removeprefix(before)}"):
         return Builtin(f"aten::{before}{name.removeprefix(before)}")

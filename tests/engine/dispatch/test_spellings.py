@@ -1,0 +1,97 @@
+"""Public names of rows are functions of their own, by which handlers of __torch_function__ know them."""
+
+import pickle
+
+import pytest
+
+import rushlight as torch
+from rushlight.overrides import TorchFunctionMode, is_tensor_method_or_property, resolve_name
+
+
+class Noted(TorchFunctionMode):
+    def __init__(self):
+        self.seen = []
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.seen.append((resolve_name(func), len(args), sorted(kwargs or {})))
+        return func(*args, **(kwargs or {}))
+
+
+class Sub(torch.Tensor):
+    seen = []
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        cls.seen.append((resolve_name(func), len(args), sorted(kwargs or {})))
+        return super().__torch_function__(func, types, args, kwargs)
+
+
+# As PyTorch 2.13 has them.
+CALLS = {
+    "x + y": ("torch.Tensor.add", 2, []),
+    "x // y": ("torch.Tensor.__floordiv__", 2, []),
+    "x ** y": ("torch.Tensor.__pow__", 2, []),
+    "x & y": ("torch.Tensor.__and__", 2, []),
+    "x == y": ("torch.Tensor.__eq__", 2, []),
+    "x != y": ("torch.Tensor.ne", 2, []),
+    "2 - x": ("torch.Tensor.__rsub__", 2, []),
+    "2 * x": ("torch.Tensor.mul", 2, []),
+    "2 & x": ("torch.Tensor.bitwise_and", 2, []),
+    "~x": ("torch.Tensor.__invert__", 1, []),
+    "-x": ("torch.Tensor.neg", 1, []),
+    "x.abs()": ("torch.Tensor.abs", 1, []),
+    "torch.abs(x)": ("torch.abs", 1, []),
+    "x.arctan()": ("torch.Tensor.arctan", 1, []),
+    "torch.arctan(x)": ("torch.arctan", 1, []),
+    "x.add_(y)": ("torch.Tensor.add_", 2, []),
+    "x.__iand__(y)": ("torch.Tensor.__iand__", 2, []),
+    "x.view(4)": ("torch.Tensor.view", 2, []),
+    "x.split(1)": ("torch.Tensor.split", 2, ["dim"]),
+    "torch.split(x, 1)": ("torch.functional.split", 2, ["dim"]),
+    "torch.special.erf(x)": ("torch.special.erf", 1, []),
+    "torch.linalg.matmul(x, y)": ("torch.linalg.matmul", 2, []),
+    "torch.nn.functional.relu(x)": ("torch.nn.functional.relu", 1, ["inplace"]),
+    "torch.nn.functional.one_hot(x)": ("torch.nn.functional.one_hot", 1, []),
+}
+
+
+@pytest.mark.parametrize("text", CALLS)
+def test_what_handlers_are_told(text):
+    x, y = torch.tensor([[1, 2], [3, 4]]), torch.tensor([[1, 2], [3, 4]])
+    with Noted() as noted:
+        wanted = eval(text)
+    assert noted.seen == [CALLS[text]]
+    x = torch.tensor([[1, 2], [3, 4]]).as_subclass(Sub)
+    Sub.seen.clear()
+    found = eval(text)
+    assert Sub.seen[0] == CALLS[text]
+    for one, other in zip(*((v if isinstance(v, tuple) else (v,)) for v in (found, wanted)), strict=True):
+        assert type(one) is Sub and one.as_subclass(torch.Tensor).equal(other)
+
+
+FUNCTIONS = [
+    torch.abs,
+    torch.Tensor.abs,
+    torch.Tensor.__floordiv__,
+    torch.linalg.det,
+    torch.fft.fft,
+    torch.split,
+    torch.special.erf,
+    torch.nn.functional.gelu,
+    torch.nn.functional.relu,
+    torch.Tensor.add_,
+]
+
+
+def test_each_name_is_a_function():
+    assert len(set(FUNCTIONS)) == len(FUNCTIONS)
+    assert torch.Tensor.abs is not torch.abs and torch.Tensor.abs.__name__ == "abs"
+    assert torch.nn.functional.conv2d is torch.conv2d and torch._C._nn.gelu is torch.nn.functional.gelu
+    assert torch.nn.functional.relu is not torch.relu
+    assert torch.linalg.det.__name__ == "linalg_det" and torch.linalg.det.__module__.endswith("._C._linalg")
+    assert is_tensor_method_or_property(torch.Tensor.abs) and not is_tensor_method_or_property(torch.abs)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_pickled_by_name(function):
+    assert pickle.loads(pickle.dumps(function)) is function
