@@ -319,18 +319,16 @@ _PREFIXED = ("linalg", "fft", "special")
 
 def _place(found: Any) -> tuple[str, str, str]:
     """(namespace of an op's function, else ""; module; name)."""
-    space, published = space_of(found)
-    if not space:
-        return "", our_module(found), getattr(found, "__qualname__", "")
-    return space, "rushlight" if space in ("torch", "Tensor") else f"rushlight.{space}", published
+    space, name = space_of(found)
+    home = "rushlight" if space in ("torch", "Tensor") else f"rushlight.{space}"
+    return (space, home, name) if space else ("", our_module(found), getattr(found, "__qualname__", ""))
 
 
 def named_builtin(found: Any) -> Any:
     """The op or function of the library that a Python function is; None where it is neither."""
     space, module, name = _place(found)
-    before = f"{space}_" if space in _PREFIXED else ""
-    if before and schemas.named(f"aten::{before}{name.removeprefix(before)}"):
-        return Builtin(f"aten::{before}{name.removeprefix(before)}")
+    if space in _PREFIXED and schemas.named(full := f"aten::{space}_{name.removeprefix(f'{space}_')}"):
+        return Builtin(full)
     if python_function(name) is not None and getattr(torch, name, None) is found:
         return python_function(name)
     if _OPERATORS.match(module) or module.startswith("rushlight._engine.ops"):

@@ -17,12 +17,13 @@ class Noted(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-class Sub(torch.Tensor):
-    seen = []
+SEEN = []
 
+
+class Sub(torch.Tensor):
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
-        cls.seen.append((resolve_name(func), len(args), sorted(kwargs or {})))
+        SEEN.append((resolve_name(func), len(args), sorted(kwargs or {})))
         return super().__torch_function__(func, types, args, kwargs)
 
 
@@ -57,15 +58,16 @@ CALLS = {
 
 @pytest.mark.parametrize("text", CALLS)
 def test_what_handlers_are_told(text):
-    x, y = torch.tensor([[1, 2], [3, 4]]), torch.tensor([[1, 2], [3, 4]])
+    x = torch.tensor([[1, 2], [3, 4]])
     with Noted() as noted:
-        wanted = eval(text)
-    assert noted.seen == [CALLS[text]]
-    x = torch.tensor([[1, 2], [3, 4]]).as_subclass(Sub)
-    Sub.seen.clear()
-    found = eval(text)
-    assert Sub.seen[0] == CALLS[text]
-    for one, other in zip(*((v if isinstance(v, tuple) else (v,)) for v in (found, wanted)), strict=True):
+        wanted = eval(text, {"torch": torch, "x": x.clone(), "y": x.clone()})
+    assert [told for told in noted.seen if told[0] != "torch.Tensor.clone"] == [CALLS[text]]
+    one, other = x.clone().as_subclass(Sub), x.clone().as_subclass(Sub)
+    SEEN.clear()
+    found = eval(text, {"torch": torch, "x": one, "y": other})
+    assert SEEN[0] == CALLS[text]
+    pairs = (found, wanted) if isinstance(found, tuple) else ((found,), (wanted,))
+    for one, other in zip(*pairs, strict=True):
         assert type(one) is Sub and one.as_subclass(torch.Tensor).equal(other)
 
 
