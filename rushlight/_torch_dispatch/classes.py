@@ -19,13 +19,31 @@ from rushlight._engine.tensors.tensor import Tensor
 from rushlight._torch_dispatch import delivery
 
 
+_SIMPLE = frozenset((int, float, bool, str, complex, type(None)))
+
+
 def concerned(values: Any) -> list[Any]:
     """One instance of each class among arguments that hears ops below autograd, subclasses first."""
     found: list[Any] = []
-    for item in flatten(values)[0]:
-        if type(item) in interpreters.BELOW and not any(type(f) is type(item) for f in found):
-            place_by_class(found, item)
+    _gather(values, found)
     return found
+
+
+def _gather(value: Any, found: list[Any]) -> None:
+    cls = value.__class__
+    if cls is tuple or cls is list:
+        for item in value:
+            _gather(item, found)
+    elif cls is dict:
+        for item in value.values():
+            _gather(item, found)
+    elif cls in interpreters.BELOW:
+        if not any(type(f) is cls for f in found):
+            place_by_class(found, value)
+    elif cls not in _SIMPLE and not isinstance(value, Tensor):
+        for item in flatten(value)[0]:  # containers of classes of their own
+            if item is not value:
+                _gather(item, found)
 
 
 def handler(found: list[Any]) -> Callable[..., Any]:

@@ -9,9 +9,9 @@ the op, the row is run once more to have one, for wrapper classes on tensors wit
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Iterable
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.in_place import check_writable, rebase, remember, view_chain, view_of
@@ -23,7 +23,8 @@ from rushlight._engine.dispatch.nodes.saved_arguments import kept
 from rushlight._engine.dispatch.nodes.saved_tensors import twin
 from rushlight._engine.dispatch.runners import pointwise
 from rushlight._engine.dispatch.runners.array_bodies import by_keyword
-from rushlight._engine.ops.table import ROWS
+from rushlight._engine.ops.signature import Param
+from rushlight._engine.ops.table import ROWS, Row
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 from rushlight._torch_dispatch import decompositions, gradients, translation
 
@@ -118,12 +119,10 @@ def hear(
     the operands have no memory, or as the listener has to know all that the gradients are made of; then
     named(call, run) runs it, knowing which op it is.
     """
-    params = pointwise.public_params(row)
-    out = None if any(p.name == "out" for p in params) else kwargs.pop("out", None)
-    bound = arguments.bind(row, args, kwargs, params)
-    inplace = (
-        bound["inplace"] if any(p.name == "inplace" for p in row.params) else bound.pop("inplace", False)
-    )
+    facts = _facts(row)
+    out = None if facts.out else kwargs.pop("out", None)
+    bound = arguments.bind(row, args, kwargs, facts.params)
+    inplace = bound["inplace"] if facts.inplace else bound.pop("inplace", False)
     writes = bool(inplace) or bool(getattr(call, "writes", False))
     if out is not None:
         return again(_into, out, function(row), bound)
@@ -133,7 +132,7 @@ def hear(
         if found is not NotImplemented:
             return found
     opened = row.kind == "composite" and row.vjp is None and not writes
-    if opened and not translation.is_op(row):
+    if opened and not facts.is_op:
         return again(_opened, row, call, args, kwargs, bound)
     aten = translation.aten_call(row, bound, writes)
     if opened and (aten.op.namespace == "rushlight" or aten.op.is_composite):
@@ -148,10 +147,41 @@ def hear(
     return bound[row.params[0].name] if writes else found
 
 
-def _tracked(values: Any) -> bool:
-    return LOCAL.enabled and any(
-        isinstance(t, Tensor) and t._grad_node is not None for t in flatten(list(values))[0]
+class _Facts(NamedTuple):
+    """What a row's calls have in common: its parameters as callers see them; whether `out` and `inplace` are
+    among its own; whether PyTorch has an op of its name.
+    """
+
+    params: tuple[Param, ...]
+    out: bool
+    inplace: bool
+    is_op: bool
+
+
+@lru_cache(None)
+def _facts(row: Row) -> _Facts:
+    params = pointwise.public_params(row)
+    return _Facts(
+        params,
+        any(p.name == "out" for p in params),
+        any(p.name == "inplace" for p in row.params),
+        translation.is_op(row),
     )
+
+
+def _tracked(values: Iterable[Any]) -> bool:
+    return LOCAL.enabled and any(map(_recorded, values))
+
+
+def _recorded(value: Any) -> bool:
+    """Whether a tensor, or one in a list, has a place in the graph."""
+    if isinstance(value, Tensor):
+        return value._grad_node is not None
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        return False
+    return any(map(_recorded, value))
 
 
 def _opened(

@@ -13,7 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import rushlight as torch
@@ -252,17 +252,40 @@ class Overload:
             return None
         return other_forms.method(self._schema)
 
+    @cached_property
+    def _places(self) -> tuple[tuple[str, ...], tuple[str, ...], int, frozenset[str]]:
+        """The names of all parameters, of those without a default; how many may be given by place; the
+        names of those whose defaults are made anew for each call.
+        """
+        params = self._schema.arguments
+        return (
+            tuple(p.name for p in params),
+            tuple(p.name for p in params if p.default is REQUIRED),
+            sum(not p.kwarg_only for p in params),
+            frozenset(p.name for p in params if isinstance(p.whole_default, list)),
+        )
+
+    @cached_property
+    def _defaults(self) -> dict[str, Any]:
+        return {p.name: p.whole_default for p in self._schema.arguments}
+
     def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Every argument by its name; RuntimeError for what the signature lacks."""
-        params = self._schema.arguments
-        given = dict(zip([p.name for p in params], args, strict=False)) | kwargs
-        unknown = sorted(given.keys() - {p.name for p in params})
-        missing = [p.name for p in params if p.default is REQUIRED and p.name not in given]
-        if unknown or missing or len(args) > sum(not p.kwarg_only for p in params):
-            name = f"{self.namespace}::{self._schema.op_name}"
-            count = len(args) + len(kwargs)
-            raise RuntimeError(misfit(name, self._schema, len(args), count, missing, unknown))
-        return {p.name: given.get(p.name, p.whole_default) for p in params}
+        names, required, most, lists = self._places
+        if len(args) <= most:
+            found = self._defaults.copy()
+            found.update(zip(names, args, strict=False))
+            found.update(kwargs)
+            if len(found) == len(names) and not any(found[name] is REQUIRED for name in required):
+                for name in lists:
+                    if found[name] is self._defaults[name]:
+                        found[name] = list(found[name])
+                return found
+        given = dict(zip(names, args, strict=False)) | kwargs
+        unknown = sorted(given.keys() - set(names))
+        missing = [name for name in required if name not in given]
+        name, count = f"{self.namespace}::{self._schema.op_name}", len(args) + len(kwargs)
+        raise RuntimeError(misfit(name, self._schema, len(args), count, missing, unknown))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the op with arguments of the schema; RuntimeError for what the schema lacks."""
@@ -364,6 +387,7 @@ def fits(kind: str, value: Any, numbers: bool) -> bool:
     return plain is None or (isinstance(value, plain) and either)
 
 
+@lru_cache(None)
 def aten_name(row: Row) -> str:
     """What PyTorch calls a row."""
     known = list(public(row))
@@ -374,8 +398,50 @@ def aten_name(row: Row) -> str:
     return _ATEN.get(row.name) or above + name.removeprefix(above)
 
 
-def chosen(row: Row, bound: dict[str, Any], writes: bool) -> tuple[Any, list[Any], dict[str, Any]] | None:
+Found = tuple[Any, list[Any], dict[str, Any]]
+# For a row and the kinds of its arguments: the overload, and the row's parameter for each of its own.
+_CHOSEN: dict[tuple[Any, ...], tuple[Overload, dict[str, str]]] = {}
+_MOST_CHOSEN = 10_000
+# What decides by its value which overload it is: numbers may be defaults, and are told from booleans.
+_DECIDING = (bool, int, float, complex, str, type(None), torch.dtype, torch.device)
+
+
+def _deciding(value: Any) -> Any:
+    """What an overload is chosen by: of tensors that they are some; KeyError for objects of other classes."""
+    if isinstance(value, torch.Tensor):
+        return torch.Tensor
+    cls = value.__class__
+    if cls is list or cls is tuple:
+        return (cls, *[_deciding(v) for v in value])
+    if cls not in _DECIDING:
+        raise KeyError(cls)
+    return cls, value
+
+
+def chosen(row: Row, bound: dict[str, Any], writes: bool) -> Found | None:
     """(overload, args, kwargs) that PyTorch would record for a call of a row; None if none fits."""
+    if row.name in spellings.SPELLED or row.name in ("arange", "sub"):
+        return _chosen(row, bound, writes)
+    try:
+        key = (row, writes, *[_deciding(v) for v in bound.values()])
+    except KeyError:
+        return _chosen(row, bound, writes)
+    known = _CHOSEN.get(key)
+    if known is not None:
+        overload, matched = known
+        found = _arguments(overload._schema, {theirs: bound[ours] for theirs, ours in matched.items()}, None)
+        if found is not None:
+            return overload, *found
+    searched = _chosen(row, bound, writes)
+    if searched is not None:
+        if len(_CHOSEN) >= _MOST_CHOSEN:
+            _CHOSEN.clear()
+        pairing = pairs(row, searched[0]._schema) or {}
+        _CHOSEN[key] = searched[0], {theirs: ours for ours, theirs in pairing.items() if ours in bound}
+    return searched
+
+
+def _chosen(row: Row, bound: dict[str, Any], writes: bool) -> Found | None:
     spell = spellings.SPELLED.get(row.name)
     instead = None if spell is None else spell(bound)
     if instead is not None:
@@ -419,7 +485,10 @@ def _same(value: Any, default: Any) -> bool:
     return isinstance(value, (bool, int, float, str, tuple, list, torch.dtype)) and value == default
 
 
-def _arguments(schema: Schema, given: dict[str, Any], name: str) -> tuple[list[Any], dict[str, Any]] | None:
+def _arguments(
+    schema: Schema, given: dict[str, Any], name: str | None
+) -> tuple[list[Any], dict[str, Any]] | None:
+    """The arguments of a call; None where one is not of its type. `name`: the op, None where they fit."""
     args, kwargs = [], {}
     for p in schema.arguments:
         value = given.get(p.name, _GIVEN.get(p.name, p.default))
@@ -427,7 +496,9 @@ def _arguments(schema: Schema, given: dict[str, Any], name: str) -> tuple[list[A
             value = _REDUCTIONS.index(value)
         if value is None and not p.type.endswith("?"):
             value = p.default
-        if value is REQUIRED or not fits(p.type, value, name in _TAKES_NUMBERS and p.name == "other"):
+        if name is not None and (
+            value is REQUIRED or not fits(p.type, value, name in _TAKES_NUMBERS and p.name == "other")
+        ):
             return None
         value = shaped(p.type, value)
         if not p.kwarg_only:

@@ -187,13 +187,20 @@ def parsed(text: str, namespace: str = "aten") -> Schema:
     return Schema(name, overload or "default", tuple(params), text, namespace)
 
 
+@lru_cache(None)
+def _length(kind: str) -> str | None:
+    """The length of a list's type: "2" of int[2], "" of int[]; None for what is no list."""
+    size = re.fullmatch(r".*\[(\d*)\]\??", kind)
+    return None if size is None else size[1]
+
+
 def shaped(kind: str, value: Any) -> Any:
     """A default as PyTorch shows it: lists of a length are lists, devices are devices."""
-    size = re.fullmatch(r".*\[(\d*)\]\??", kind)
-    if size and not isinstance(value, (list, tuple)) and value is not None:
-        return [value] * int(size[1])
-    if size and value is not None:
-        return list(value) * (int(size[1]) if size[1] and len(value) == 1 else 1)
+    length = _length(kind) if value is not None else None
+    if length is not None and not isinstance(value, (list, tuple)):
+        return [value] * int(length)
+    if length is not None:
+        return list(value) * (int(length) if length and len(value) == 1 else 1)
     if kind.startswith("Device") and not isinstance(value, torch.device):
         return torch.device("cpu" if value is None else value)
     return value
