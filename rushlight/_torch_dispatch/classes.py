@@ -18,7 +18,6 @@ from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._torch_dispatch import delivery
 
-
 _SIMPLE = frozenset((int, float, bool, str, complex, type(None)))
 
 
