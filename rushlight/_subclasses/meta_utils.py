@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
@@ -148,28 +149,25 @@ def assert_metadata_eq(
 
     skip_symbolic: sizes and strides may differ. skip_leaf: whether they are leaves may.
     """
-
-    def go(a: Any, b: Any) -> None:
-        names = "dtype requires_grad is_sparse layout".split() + ([] if skip_leaf else ["is_leaf"])
-        if not skip_symbolic:
-            names.append("shape")
-        calls = "is_inference is_conj is_neg".split()
-        if a.layout is not torch.strided:
-            calls += ["dense_dim", "sparse_dim", *(["is_coalesced"] if a.is_sparse else [])]
-        else:
-            calls += ["_is_view", *([] if skip_symbolic else ["stride", "storage_offset"])]
-        for name in names:
-            assert_eq(getattr(a, name), getattr(b, name))
-        for name in calls:
-            assert_eq(getattr(a, name)(), getattr(b, name)())
-        grads = [t.grad if t.is_leaf or t.retains_grad else None for t in (a, b)]
-        assert_eq(*[grad is not None for grad in grads])
-        if grads[0] is not None:
-            go(*grads)
-        if a.layout is torch.strided and a._is_view():
-            go(a._base, b._base)
-
-    go(m1, m2)
+    again = partial(assert_metadata_eq, assert_eq, skip_symbolic=skip_symbolic, skip_leaf=skip_leaf)
+    names = "dtype requires_grad is_sparse layout".split() + ([] if skip_leaf else ["is_leaf"])
+    if not skip_symbolic:
+        names.append("shape")
+    calls = "is_inference is_conj is_neg".split()
+    if m1.layout is not torch.strided:
+        calls += ["dense_dim", "sparse_dim", *(["is_coalesced"] if m1.is_sparse else [])]
+    else:
+        calls += ["_is_view", *([] if skip_symbolic else ["stride", "storage_offset"])]
+    for name in names:
+        assert_eq(getattr(m1, name), getattr(m2, name))
+    for name in calls:
+        assert_eq(getattr(m1, name)(), getattr(m2, name)())
+    grads = [t.grad if t.is_leaf or t.retains_grad else None for t in (m1, m2)]
+    assert_eq(*[grad is not None for grad in grads])
+    if grads[0] is not None:
+        again(*grads)
+    if m1.layout is torch.strided and m1._is_view():
+        again(m1._base, m2._base)
 
 
 def __getattr__(name: str) -> Any:

@@ -25,23 +25,26 @@ def traverse_state_dict(
 
     A list is one value, unless a part of it is a dict, or such that keep_traversing(part), or such a list.
     """
+    _visit(state_dict, (), visitor, keep_traversing)
 
-    def nested(value: Any) -> bool:
-        return isinstance(value, list) and any(
-            isinstance(part, Mapping) or keep_traversing(part) or nested(part) for part in value
-        )
 
-    def visit(value: Any, path: Path) -> None:
-        if isinstance(value, Mapping):
-            for key, inner in value.items():
-                visit(inner, (*path, str(key)))
-        elif nested(value):
-            for number, inner in enumerate(value):
-                visit(inner, (*path, number))
-        else:
-            visitor(path, value)
+def _nested(value: Any, keep_traversing: Callable[[Any], bool]) -> bool:
+    return isinstance(value, list) and any(
+        isinstance(part, Mapping) or keep_traversing(part) or _nested(part, keep_traversing) for part in value
+    )
 
-    visit(state_dict, ())
+
+def _visit(
+    value: Any, path: Path, visitor: Callable[[Path, Any], None], keep_traversing: Callable[[Any], bool]
+) -> None:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            _visit(inner, (*path, str(key)), visitor, keep_traversing)
+    elif _nested(value, keep_traversing):
+        for number, inner in enumerate(value):
+            _visit(inner, (*path, number), visitor, keep_traversing)
+    else:
+        visitor(path, value)
 
 
 def set_element(root_dict: Any, path: Path, value: Any) -> None:

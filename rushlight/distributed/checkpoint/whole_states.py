@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import rushlight as torch
@@ -30,32 +31,33 @@ def _mapped(
     without values.
     """
     apart = bool(ranks) and dist.get_rank(group) not in ranks
+    return _mapped_part(fn, apart, check, value, other)
 
-    def mapped(value: Any, other: Any) -> Any:
-        if isinstance(value, torch.Tensor):
-            found: Any = fn(value, other)
-        elif isinstance(value, _PLAIN):
-            found = value
-        elif isinstance(value, dict):
-            if other is not None and (not isinstance(other, dict) or set(other) != set(value)):
-                keys = "" if isinstance(other, dict) else f"{other=} {set(value.keys())=}"
-                raise CompanionMismatch(keys)
-            found = {key: mapped(item, None if other is None else other[key]) for key, item in value.items()}
-        elif isinstance(value, (list, tuple)):
-            if other is not None and (not isinstance(other, (list, tuple)) or len(other) != len(value)):
-                raise CompanionMismatch
-            places = [None] * len(value) if other is None else other
-            found = [mapped(item, beside) for item, beside in zip(value, places, strict=True)]
-            found = tuple(found) if isinstance(value, tuple) else found
-        elif check:
-            raise ValueError(f"Unexpected value type {type(value)}")
-        else:
-            found = copy.deepcopy(value)
-        if apart:
-            return {} if isinstance(found, dict) else None
-        return found
 
-    return mapped(value, other)
+def _mapped_part(fn: Callable[[Any, Any], Any], apart: bool, check: bool, value: Any, other: Any) -> Any:
+    mapped = partial(_mapped_part, fn, apart, check)
+    if isinstance(value, torch.Tensor):
+        found: Any = fn(value, other)
+    elif isinstance(value, _PLAIN):
+        found = value
+    elif isinstance(value, dict):
+        if other is not None and (not isinstance(other, dict) or set(other) != set(value)):
+            keys = "" if isinstance(other, dict) else f"{other=} {set(value.keys())=}"
+            raise CompanionMismatch(keys)
+        found = {key: mapped(item, None if other is None else other[key]) for key, item in value.items()}
+    elif isinstance(value, (list, tuple)):
+        if other is not None and (not isinstance(other, (list, tuple)) or len(other) != len(value)):
+            raise CompanionMismatch
+        places = [None] * len(value) if other is None else other
+        found = [mapped(item, beside) for item, beside in zip(value, places, strict=True)]
+        found = tuple(found) if isinstance(value, tuple) else found
+    elif check:
+        raise ValueError(f"Unexpected value type {type(value)}")
+    else:
+        found = copy.deepcopy(value)
+    if apart:
+        return {} if isinstance(found, dict) else None
+    return found
 
 
 def _gather_state_dict(

@@ -24,18 +24,16 @@ class MadeOfNumbers:
         """The tensor of numbers and nested lists of them, told as such; None where none depends on inputs."""
         if self.depth or self.is_constant(None if any_symbolic((data,)) else True):
             return None
-        kind = dtype or _made_of(data)
+        return self._told(data, dtype or _made_of(data))
 
-        def told(part: Any) -> Any:
-            if isinstance(part, (list, tuple)):
-                return torch.stack(list(map(told, part)))
-            with self.paused():
-                made = torch.scalar_tensor(plain(part), dtype=kind)
-            target = overloads.named("torch.ops.aten.scalar_tensor.default")
-            self.record(target, (part,), {"dtype": kind}, made)
-            return made
-
-        return told(data)
+    def _told(self, part: Any, kind: Any) -> Any:
+        if isinstance(part, (list, tuple)):
+            return torch.stack([self._told(inner, kind) for inner in part])
+        with self.paused():
+            made = torch.scalar_tensor(plain(part), dtype=kind)
+        target = overloads.named("torch.ops.aten.scalar_tensor.default")
+        self.record(target, (part,), {"dtype": kind}, made)
+        return made
 
 
 def _made_of(data: Any) -> Any:

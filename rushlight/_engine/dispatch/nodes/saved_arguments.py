@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
@@ -11,6 +12,15 @@ from rushlight._engine.dispatch.nodes.saved_tensors import check_version, reatta
 from rushlight._engine.tensors.tensor import Tensor
 
 _new = object.__new__
+
+
+def _changed(kind: type, change: Callable[[Any, int], Any], value: Any, number: int = -1) -> Any:
+    """change(value, number) of what is of a kind, also in lists. (No closure: one that calls itself is a
+    cycle, which would keep the graph that `change` knows.)
+    """
+    if value.__class__ is VersionedList:
+        return VersionedList([_changed(kind, change, v) for v in value.items])
+    return change(value, number) if value.__class__ is kind else value
 
 
 class Saved:
@@ -58,11 +68,7 @@ class Saved:
         return self._mapped(kind, lambda item, number: kept(item.restore(node)))
 
     def _mapped(self, kind: type, change: Callable[[Any, int], Any]) -> Saved:
-        def changed(value: Any, number: int = -1) -> Any:
-            if value.__class__ is VersionedList:
-                return VersionedList([changed(v) for v in value.items])
-            return change(value, number) if value.__class__ is kind else value
-
+        changed = partial(_changed, kind, change)
         many, results = self._results or (False, [])
         results = self._results and (many, [changed(item, i) for i, item in enumerate(results)])
         return saved({n: changed(v) for n, v in self._values.items()}, self._shapes, self._kinds, results)

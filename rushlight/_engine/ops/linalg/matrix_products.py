@@ -99,11 +99,15 @@ def _chain(matrices: list[Any]) -> Any:
                 f"{list(b.shape)} cannot be multiplied"
             )
     cuts = _order([m.shape[0] for m in matrices] + [matrices[-1].shape[1]])
+    return _product(matrices, cuts, 0, len(matrices) - 1)
 
-    def product(i: int, j: int) -> Any:
-        return matrices[i] if i == j else matmul(product(i, cuts[i, j]), product(cuts[i, j] + 1, j))
 
-    return product(0, len(matrices) - 1)
+def _product(matrices: list[Any], cuts: dict[tuple[int, int], int], i: int, j: int) -> Any:
+    """The product of the matrices from i to j, in the order that the cuts say."""
+    if i == j:
+        return matrices[i]
+    cut = cuts[i, j]
+    return matmul(_product(matrices, cuts, i, cut), _product(matrices, cuts, cut + 1, j))
 
 
 @composite(where=("linalg.multi_dot",), name="linalg_multi_dot", out=True)
