@@ -11,6 +11,8 @@ stages in a process for each file:
     eval          a call in eval mode
     train         a call in training mode, with gradients, in float64, where sums in another order agree
     script, fx    as TorchScript, as a traced graph
+    saved, frozen  as TorchScript that was saved and loaded; that torch.jit.freeze has frozen
+    trace         as torch.jit.trace records and checks it
     compile       several calls under torch.compile(); PyTorch's side are its eager calls
     compiletrain  the same, as train
     graph         the whole graph that a backend is handed
@@ -30,6 +32,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib.util
+import io
 import json
 import math
 import os
@@ -233,6 +236,17 @@ def _exported(torch: Any, module: Any, args: list[Any], kwargs: dict[str, Any], 
     return torch.export.export(module, tuple(args), kwargs, dynamic_shapes=opened)
 
 
+def _scripted(torch: Any, module: Any, name: str) -> Any:
+    """The module as TorchScript, which came from a file or was frozen as the stage's name says."""
+    made = torch.jit.script(module)
+    if name == "saved":
+        file = io.BytesIO()
+        torch.jit.save(made, file)
+        file.seek(0)
+        return torch.jit.load(file)
+    return torch.jit.freeze(made) if name == "frozen" else made
+
+
 def _of_export(torch: Any, module: Any, args: list[Any], kwargs: dict[str, Any], name: str) -> Any:
     program = _exported(torch, module, args, kwargs, name == "dynamic")
     ops = [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
@@ -263,8 +277,12 @@ def stage(torch: Any, case: Any, name: str, device: str = "") -> Any:
         return told(torch, _graph(torch, module, args, kwargs))
     if name in ("export", "dynamic"):
         return told(torch, _of_export(torch, module, args, kwargs, name))
-    if name == "script":
-        module = torch.jit.script(module)
+    if name in ("script", "saved", "frozen"):
+        module = _scripted(torch, module, name)
+    elif name == "trace":
+        module = _seeded(
+            torch, torch.jit.trace, module, tuple(args) or None, example_kwarg_inputs=kwargs or None
+        )
     elif name == "fx":
         module = torch.fx.symbolic_trace(module)
     elif name != "eval":

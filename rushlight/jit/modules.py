@@ -626,7 +626,7 @@ def annotated(cls: type) -> dict[str, Type]:
                 found[name] = Type("Class", cls=class_type(note))
             elif note is not typing.Any:
                 with suppress(TypeError):  # programs use it only if they read it, which then tells
-                    found[name] = from_python(note)
+                    found[name] = from_python(note, _class_of)
     return found
 
 

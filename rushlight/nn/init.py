@@ -74,10 +74,10 @@ def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: torch.Gener
     """
     if has_torch_function_unary(tensor):
         return handle_torch_function(uniform_, (tensor,), tensor=tensor, a=a, b=b, generator=generator)
-    return _uniform(tensor, a, b, generator)
+    return _no_grad_uniform_(tensor, a, b, generator)
 
 
-def _uniform(tensor: Any, a: float, b: float, generator: torch.Generator | None) -> Any:
+def _no_grad_uniform_(tensor: Any, a: float, b: float, generator: torch.Generator | None = None) -> Any:
     with torch.no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
@@ -90,10 +90,10 @@ def normal_(
         return handle_torch_function(
             normal_, (tensor,), tensor=tensor, mean=mean, std=std, generator=generator
         )
-    return _normal(tensor, mean, std, generator)
+    return _no_grad_normal_(tensor, mean, std, generator)
 
 
-def _normal(tensor: Any, mean: float, std: float, generator: torch.Generator | None) -> Any:
+def _no_grad_normal_(tensor: Any, mean: float, std: float, generator: torch.Generator | None = None) -> Any:
     with torch.no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
@@ -102,22 +102,27 @@ def constant_(tensor: Any, val: float) -> Any:
     """Fill with one number."""
     if has_torch_function_unary(tensor):
         return handle_torch_function(constant_, (tensor,), tensor=tensor, val=val)
-    return _constant(tensor, val)
+    return _no_grad_fill_(tensor, val)
 
 
-def _constant(tensor: Any, val: float) -> Any:
+def _no_grad_fill_(tensor: Any, val: float) -> Any:
     with torch.no_grad():
         return tensor.fill_(val)
 
 
 def ones_(tensor: Any) -> Any:
     """Fill with ones."""
-    return _constant(tensor, 1.0)
+    return _no_grad_fill_(tensor, 1.0)
 
 
 def zeros_(tensor: Any) -> Any:
     """Fill with zeros."""
-    return _constant(tensor, 0.0)
+    return _no_grad_zero_(tensor)
+
+
+def _no_grad_zero_(tensor: Any) -> Any:
+    with torch.no_grad():
+        return tensor.zero_()
 
 
 def eye_(tensor: Any) -> Any:
@@ -184,12 +189,12 @@ def _xavier_std(tensor: Any, gain: float) -> float:
 def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: torch.Generator | None = None) -> Any:
     """Uniforms with the variance 2 gain^2 / (fan_in + fan_out) (X. Glorot, Y. Bengio, 2010)."""
     bound = math.sqrt(3.0) * _xavier_std(tensor, gain)
-    return _uniform(tensor, -bound, bound, generator)
+    return _no_grad_uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Any, gain: float = 1.0, generator: torch.Generator | None = None) -> Any:
     """Normals with the variance 2 gain^2 / (fan_in + fan_out) (X. Glorot, Y. Bengio, 2010)."""
-    return _normal(tensor, 0.0, _xavier_std(tensor, gain), generator)
+    return _no_grad_normal_(tensor, 0.0, _xavier_std(tensor, gain), generator)
 
 
 def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float | None:
@@ -218,7 +223,7 @@ def kaiming_uniform_(
     if std is None:
         return tensor
     bound = math.sqrt(3.0) * std
-    return _uniform(tensor, -bound, bound, generator)
+    return _no_grad_uniform_(tensor, -bound, bound, generator)
 
 
 def kaiming_normal_(
@@ -230,7 +235,7 @@ def kaiming_normal_(
 ) -> Any:
     """Normals with the variance gain^2 / fan (K. He et al., 2015); see kaiming_uniform_."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
-    return tensor if std is None else _normal(tensor, 0.0, std, generator)
+    return tensor if std is None else _no_grad_normal_(tensor, 0.0, std, generator)
 
 
 # --- truncated, orthogonal, sparse ----------------------------------------------------------------
@@ -247,6 +252,12 @@ def trunc_normal_(
     """Fill with normals, drawn again until they lie in [a, b], by default [-2, 2]. A warning where `mean`
     lies far outside.
     """
+    return _no_grad_trunc_normal_(tensor, mean, std, a, b, generator)
+
+
+def _no_grad_trunc_normal_(
+    tensor: Any, mean: float, std: float, a: float, b: float, generator: torch.Generator | None = None
+) -> Any:
     if tensor.is_meta:
         return tensor
     if mean < a - 2 * std or mean > b + 2 * std:

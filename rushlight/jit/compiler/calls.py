@@ -31,6 +31,7 @@ from rushlight.jit.program.types import (
     TENSOR,
     Type,
     list_of,
+    optional,
     subtype,
 )
 from rushlight.nn.utils.rnn import PackedSequence
@@ -287,7 +288,7 @@ class Calls(Indexing):
                 raise self.error(node, f"\n{declaration(function)}:\nArgument {name} not provided.")
             value = self.value(given, node)
             why = schemas.unfit(Type("{wanted}"), Type("{actual}"), name, value.inferred, {})
-            message = f"\n{declaration(function)}:\n{why}"
+            message = f"\n{declaration(function)}:\n{why}\n"
             if name in function.repeated and value.type in (INT, FLOAT):
                 value = self.list_value([value] * function.repeated[name], node, None)
             if t.kind in ("List", "Optional") and function.qualname.startswith(_LIBRARY):
@@ -302,6 +303,14 @@ class Calls(Indexing):
     def spread_out(self, value: Value, t: Type, function: Function, args: list[Any], node: Any) -> Value:
         """One number where the library's functions take one for each dim of space."""
         inner = t.args[0] if t.kind == "Optional" else t
+        if inner.kind == "List" and value.type in (optional(INT), optional(FLOAT)):
+
+            def given() -> Value:
+                one = self.emit(node, "prim::unchecked_cast", [value], value.type.args[0]).output
+                return self.spread_out(one, t, function, args, node)
+
+            lacks = self.call_builtin("aten::__is__", [value, self.constant(node, None)], {}, node)
+            return self.choose(lacks, lambda: self.constant(node, None), given, node, t)
         if value.type not in (INT, FLOAT) or inner.kind != "List":
             return value
         name = function.name.partition("__")[0]  # overloads are numbered
@@ -403,14 +412,6 @@ class Calls(Indexing):
             return lambda: self.constant(node, float(value.node.attrs["value"]))
         return None
 
-    def turned(self, value: Value, wanted: Type, node: Any) -> Value:
-        """A tensor or a number of any kind as a number of one kind, where an op or a function takes that."""
-        kind = turns(value, wanted)
-        if not kind:
-            return value
-        fitting = [s for s in schemas.named(kind) if s.parameters[0].type == value.type]
-        return self.emit(node, kind, [value], wanted, schema=fitting[0]).output
-
     # --- what is not an op ----------------------------------------------------------------------
 
     def call_known(self, known: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
@@ -440,9 +441,8 @@ class Calls(Indexing):
                 return args[0] if name == "tuple" else self.listed(args[0], list_of(types[0]), node)
             if name in _OPS:
                 kind = _OPS[name]
-                if kind == "prim::abs" or (args and getattr(args[0], "type", None) == TENSOR):
-                    kind = kind if name not in ("abs", "max", "min") else f"aten::{name}"
-                    kind = "prim::abs" if kind == "aten::abs" and args[0].type != TENSOR else kind
+                if args and getattr(args[0], "type", None) == TENSOR and name not in ("abs", "max", "min"):
+                    kind = f"aten::{name}"
                 return self.call_builtin(kind, args, kwargs, node)
         if isinstance(known, (type, Type)):
             return self.construct(known, args, kwargs, node)
@@ -544,7 +544,7 @@ class Calls(Indexing):
         """torch.jit.is_tracing(), torch.compiler.is_compiling() and is_exporting(): False here."""
         return self.constant(node, False)
 
-    call_is_compiling = call_is_exporting = call_is_tracing
+    call_is_compiling = call_is_exporting = call_get_tracing_state = call_is_tracing
     # overrides.has_torch_function(...): programs know tensors alone
     call_has_torch_function = call_has_torch_function_unary = call_is_tracing
     call_has_torch_function_variadic = call_is_tracing

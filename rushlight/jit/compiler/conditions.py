@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+from rushlight.jit.compiler import exits
 from rushlight.jit.compiler.calls import Calls
 from rushlight.jit.compiler.expressions import OPEN
 from rushlight.jit.compiler.values import Items, Known, Manager, Missing
@@ -251,14 +252,24 @@ class Conditions(Calls):
             self.refine(yes if found else no, node)
             self.body(node.body if found else node.orelse)
             return
+        self.branches(found, (lambda: self.body(node.body), lambda: self.body(node.orelse)), (yes, no), node)
+
+    def branches(
+        self,
+        found: Value,
+        sides: tuple[Callable[[], None], Callable[[], None]],
+        told: tuple[dict[str, Type], dict[str, Type]],
+        node: Any,
+    ) -> None:
+        """What either side does, by a condition; `told`: the types that names have there."""
         made = self.emit(node, "prim::If", [found])
         before, outer, ends = self.env, self.block, []
         around, self.around = self.around, dict(before)
-        for statements, types in ((node.body, yes), (node.orelse, no)):
+        for side, types in zip(sides, told, strict=True):
             self.env, self.block = dict(before), Block()
             made.blocks.append(self.block)
             self.refine(types, node)
-            self.body(statements)
+            side()
             ends.append(self.env)
         self.env, self.block, self.around = dict(before), outer, around
         self.join(made, ends, node)
@@ -267,37 +278,48 @@ class Conditions(Calls):
         """After an if, a variable is what either side made of it."""
         outputs: list[list[Value]] = [[], []]
         dead = [bool(end.get("$dead")) for end in ends]
-        if all(dead):
-            self.env["$dead"] = True
+        gone = [one or bool(end.get(exits.LEFT)) for one, end in zip(dead, ends, strict=True)]
+        for mark in ["$dead"] * all(dead) + [exits.LEFT] * (all(gone) and not all(dead)):
+            self.env[mark] = True
         for name in dict.fromkeys([*ends[0], *ends[1]]):
             pair = [end.get(name) for end in ends]
-            if name == "$dead":
+            unseen = dead if name.startswith("$") else gone
+            if name in ("$dead", exits.LEFT):
                 continue
             if pair[0] is pair[1]:
                 self.env[name] = pair[0]
-            elif any(dead) and not all(dead) and not isinstance(pair[dead.index(False)], Value):
-                self.env[name] = pair[dead.index(False)]
+            elif any(unseen) and not all(unseen) and not isinstance(pair[unseen.index(False)], Value):
+                self.env[name] = pair[unseen.index(False)]
             else:
-                self.merge(name, pair, made, outputs, dead, node)
+                self.merge(name, pair, made, outputs, (dead, unseen), node)
         for block, values in zip(made.blocks, outputs, strict=True):
             block.finish(values)
 
     def merge(
-        self, name: str, pair: list[Any], made: Node, outputs: list[list[Value]], dead: list[bool], node: Any
+        self,
+        name: str,
+        pair: list[Any],
+        made: Node,
+        outputs: list[list[Value]],
+        ends: tuple[list[bool], list[bool]],
+        node: Any,
     ) -> None:
-        """One variable after an if."""
+        """One variable after an if; `ends`: which sides only raise, which are left by return or break."""
         internal = name.startswith("$")
+        dead, gone = ends
         for i in (0, 1):
             other = pair[1 - i]
-            if (isinstance(other, Value) and not isinstance(pair[i], Value) and (internal or dead[i])) or (
-                dead[i] and isinstance(other, Value)
+            lacks = not isinstance(pair[i], Value) or not isinstance(other, Value)
+            lacks = lacks or unify(pair[i].type, other.type) is None
+            if isinstance(other, Value) and (
+                dead[i] or (lacks and gone[i]) or (internal and not isinstance(pair[i], Value))
             ):
                 pair[i] = made.blocks[i].add("prim::Uninitialized", (), [other.type]).output
         if not all(isinstance(p, Value) for p in pair):
             side = ["true", "false"][not isinstance(pair[1], Value)]
-            gone = next((p for p in pair if isinstance(p, Missing)), None)
-            if gone is not None:
-                self.env[name] = gone
+            absent = next((p for p in pair if isinstance(p, Missing)), None)
+            if absent is not None:
+                self.env[name] = absent
             elif name in self.env or any(isinstance(p, (Items, Known, Manager)) for p in pair):
                 self.env[name] = pair[0] if isinstance(pair[0], (Items, Known, Manager)) else pair[1]
             elif not isinstance(self.env.get(name), Value):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 RESULT, RETURNED = "$result", "$returned"
+LEFT = "$exits"  # set where a block has been left: no variable of it is seen behind it
 _EXITS = (ast.Return, ast.Break, ast.Continue)
 
 
@@ -88,6 +89,7 @@ class _Exits:
     def exit(self, node: ast.stmt, loop: bool) -> list[ast.stmt]:
         """What stands for return, break or continue."""
         made = [_flag(name, True, node) for name in self.flags]
+        left = _flag(LEFT, True, node)
         if isinstance(node, ast.Return):
             value = node.value or ast.copy_location(ast.Constant(None), node)
             result = _set(RESULT, value, node)
@@ -96,8 +98,9 @@ class _Exits:
                 result,
                 *([_flag(RETURNED, True, node), _flag(self.broken[-1], True, node)] if loop else []),
                 *made,
+                left,
             ]
-        return [*made, *([_flag(self.broken[-1], True, node)] if isinstance(node, ast.Break) else [])]
+        return [*made, *([_flag(self.broken[-1], True, node)] if isinstance(node, ast.Break) else []), left]
 
     def branch(self, node: ast.If, rest: list[ast.stmt], loop: bool) -> tuple[list[ast.stmt], bool]:
         """An if that may leave, with all that follows it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rushlight._engine.core.dtype import (
@@ -29,6 +29,7 @@ from rushlight.jit.program.ir import Block, Function, Node, Value
 from rushlight.jit.program.types import (
     BOOL,
     COMPLEX,
+    DEVICE,
     FLOAT,
     FUNCTION,
     INT,
@@ -218,23 +219,44 @@ class Expressions:
         )
 
     def convert(self, value: Value, wanted: Type, node: Any, message: str, implicit: bool = False) -> Value:
-        """The value where `wanted` is expected; implicit: a tensor or a bool may become a number."""
-        if implicit and turns(value, wanted):
-            value = self.call_builtin(turns(value, wanted), [value], {}, node)
-        if implicit and value.type == BOOL and wanted in (INT, FLOAT):
-            value = self.number_of(value, wanted, node)
-        if wanted == OPEN or subtype(value.type, wanted):
+        """The value where `wanted` is expected; implicit: a tensor or a bool may become a number.
+
+        The message of the error says {wanted}, and {actual} or, of what nobody said to be a tensor, {told}.
+        """
+        found = self.fitted(value, wanted, node, implicit)
+        if wanted == OPEN or subtype(found.type, wanted):
+            return found
+        told = f"{value.type}{' (inferred)' * (value.inferred and value.type == TENSOR)}"
+        raise self.error(node, message.format(wanted=wanted, actual=value.type, told=told))
+
+    def fitted(self, value: Value, wanted: Type, node: Any, implicit: bool) -> Value:
+        """The value as near to what is wanted as it comes: lists of tuples, numbers of tensors, devices."""
+        given = value.type
+        if wanted == OPEN or given == OPEN or subtype(given, wanted):
             return value
-        inner = wanted.args[0] if wanted.kind == "Optional" else wanted
-        if (
-            inner.kind == "List"
-            and value.type.kind == "Tuple"
-            and all(subtype(t, inner.args[0]) for t in value.type.args)
-        ):
-            return self.listed(value, inner, node)
-        if wanted == FLOAT and value.type == INT and value.node and value.node.kind == "prim::Constant":
-            return self.constant(node, float(value.node.attrs["value"]))
-        raise self.error(node, message.format(wanted=wanted, actual=value.type))
+        inner = wanted.args[0] if wanted.kind == "Optional" and given.kind != "Optional" else wanted
+        if given.kind == "Tuple" and inner.kind == "List":
+            fits = all(subtype(t, inner.args[0]) for t in given.args)
+            return self.listed(value, inner, node) if fits else value
+        if not implicit:
+            return value
+        if given.kind == inner.kind == "Tuple" and len(given.args) == len(inner.args):
+            parts = self.emit(node, "prim::TupleUnpack", [value], *given.args).outputs
+            made = [self.fitted(v, t, node, implicit) for v, t in zip(parts, inner.args, strict=True)]
+            return self.value(Items(made), node)
+        if given == STR and inner == DEVICE:
+            return self.call_builtin("aten::device", [value], {}, node)
+        if given == BOOL and inner in (INT, FLOAT):
+            return self.number_of(value, inner, node)
+        return self.turned(value, inner, node)
+
+    def turned(self, value: Value, wanted: Type, node: Any) -> Value:
+        """A tensor or a number of any kind as a number of one kind, where an op or a function takes that."""
+        kind = turns(value, wanted)
+        if not kind:
+            return value
+        fitting = [s for s in schemas.named(kind) if s.parameters[0].type == value.type]
+        return self.emit(node, kind, [value], wanted, schema=fitting[0]).output
 
     def number_of(self, flag: Value, wanted: Type, node: Any) -> Value:
         """A bool as a number: 0 or 1."""
@@ -556,6 +578,17 @@ class Expressions:
 
     def call_method(self, method: Method, args: list[Any], kwargs: dict[str, Any], node: Any) -> Value:
         """A call of a method of a class or module."""
+        raise NotImplementedError
+
+    def choose(
+        self,
+        found: Value,
+        yes: Callable[[], Value],
+        no: Callable[[], Value],
+        node: Any,
+        wanted: Type | None = None,
+    ) -> Value:
+        """The value of one side, by a condition."""
         raise NotImplementedError
 
     def test(self, node: Any) -> tuple[Any, dict[str, Type], dict[str, Type]]:

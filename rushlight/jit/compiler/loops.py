@@ -42,9 +42,7 @@ class Loops(Conditions):
                     "Because we emit iteration over modulelists or tuples as unrolled loops, we do not "
                     "support break or continue inside the body of these loops",
                 )
-            for item in found:
-                self.assign(node.target, item, node)
-                self.body(node.body)
+            self.unrolled(node, found)
             return
         count, element = found
 
@@ -68,6 +66,32 @@ class Loops(Conditions):
             )
         else:
             self.loop(node, None, count, begin)
+
+    def unrolled(self, node: ast.For, items: list[Any]) -> None:
+        """The body for one item after the other; what follows a return is in blocks of prim::If."""
+        broken = getattr(node, "leaves", None)
+        if broken:
+            self.env[broken] = self.constant(node, False)
+            self.before_results(node, [exits.RESULT])
+
+        def go(left: list[Any]) -> None:
+            for i, item in enumerate(left):
+                self.assign(node.target, item, node)
+                self.body(node.body)
+                if self.env.pop(exits.LEFT, None) or self.env.get("$dead"):
+                    return
+                rest = left[i + 1 :]
+                if broken and rest:
+                    sides = (lambda: None, lambda: go(rest))
+                    self.branches(self.env[broken], sides, ({}, {}), node)
+                    return
+
+        go(items)
+
+    def before_results(self, node: Any, changed: list[str]) -> None:
+        """Have something stand for a result that a loop may give."""
+        for name in [n for n in changed if n == exits.RESULT and not isinstance(self.env.get(n), Value)]:
+            self.env[name] = self.emit(node, "prim::Uninitialized", (), self.function.returns or OPEN).output
 
     def iterable(self, node: Any) -> Any:
         """What a loop goes over: a list of things known one by one, or (count, function from number to
@@ -160,8 +184,7 @@ class Loops(Conditions):
             self.env[broken] = self.constant(node, False)
         changed = [n for n in _assigned(node) | ({broken} if broken else set()) if n]
         changed += [n for n in self.env if n.startswith("$i") and n == f"$i{id(node)}"]
-        for name in [n for n in changed if n == exits.RESULT and not isinstance(self.env.get(n), Value)]:
-            self.env[name] = self.emit(node, "prim::Uninitialized", (), self.function.returns or OPEN).output
+        self.before_results(node, changed)
         carried = [
             n
             for n in dict.fromkeys([*self.env, *changed])

@@ -12,7 +12,6 @@ import re
 import sys
 import types
 import typing
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import is_dataclass
@@ -24,7 +23,7 @@ import rushlight as torch
 from rushlight._engine.core.dtype import dtype
 from rushlight._engine.dispatch.spellings import space_of
 from rushlight._engine.lazy import is_ours, our_module
-from rushlight.jit.compiler import callstack, interfaces
+from rushlight.jit.compiler import callstack, interfaces, natives
 from rushlight.jit.compiler.ignoring import LEFT, dropped, ignored, stays
 from rushlight.jit.compiler.listings import LISTINGS, Listing, is_of
 from rushlight.jit.compiler.qualnames import unique as unique
@@ -76,7 +75,7 @@ from rushlight.nn.utils.rnn import PackedSequence
 _SPECIAL_NAMES = (
     "annotate unchecked_cast uninitialized is_scripting is_tracing is_compiling is_exporting isinstance fork "
     "wait _fork _wait _awaitable _awaitable_wait _awaitable_nowait has_torch_function "
-    "has_torch_function_unary has_torch_function_variadic"
+    "has_torch_function_unary has_torch_function_variadic _get_tracing_state"
 ).split()
 _SPECIAL_BUILTINS = (print, getattr, isinstance, hasattr, range, enumerate, zip)
 
@@ -334,20 +333,13 @@ def named_builtin(found: Any) -> Any:
     if _OPERATORS.match(module) or module.startswith("rushlight._engine.ops"):
         known, row = Names(lambda name: None).functional, getattr(found, "table_row", None)
         return known(name) or (known(row.display_name) if row is not None and row.name[0] != "_" else None)
-    if found in (warnings.warn, torch.save):
-        return Builtin(f"aten::{found.__name__}")
-    if found is torch.jit._unwrap_optional:
-        return Builtin("aten::_unwrap_optional")
+    native = natives.op_of(found, module, name)
+    if native:
+        return Builtin(native)
     if module == "rushlight.nn.utils.rnn":
         return overloaded("rnn_utils", name)
-    if module == "rushlight.sparse" and schemas.named(f"aten::_sparse_{name}"):
-        return Builtin(f"aten::_sparse_{name}")
-    if found is math.remainder:  # aten::remainder is %
-        return Builtin("aten::mathremainder")
-    if getattr(math, name, None) is found and any(
-        TENSOR not in [p.type for p in s.parameters] for s in schemas.named(f"aten::{name}")
-    ):
-        return Builtin(f"aten::{name}")
+    if natives.helper_of(found):
+        return overloaded("helpers", natives.helper_of(found))
     if module == "rushlight._ops.aten" or "." in name:  # an overload of an op; a method that is a function
         name = name.partition(".")[0] if module == "rushlight._ops.aten" else found.__name__
     public = module.startswith("rushlight.") and getattr(torch, name, None) is found

@@ -62,7 +62,7 @@ class Compiler(Contexts):
             if method is None:
                 raise UnsupportedNodeError(self.source, node)
             method(node)
-            if self.env.get("$dead"):
+            if self.env.get("$dead") or self.env.get(exits.LEFT):
                 return  # what follows is never come to
 
     # --- assignments ----------------------------------------------------------------------------
@@ -82,8 +82,10 @@ class Compiler(Contexts):
                 self.value(self.sugar(node.value, self.function.returns), node.value), node
             )
             return
-        known = self.env.get(node.targets[0].id) if isinstance(node.targets[0], ast.Name) else None
-        found = self.sugar(node.value, known.type if isinstance(known, Value) else None)
+        if isinstance(node.targets[0], ast.Name) and node.targets[0].id == exits.LEFT:
+            self.env[exits.LEFT] = True
+            return
+        found = self.sugar(node.value)
         for target in node.targets:
             self.assign(target, found, node)
 
@@ -134,9 +136,9 @@ class Compiler(Contexts):
         found = self.convert(
             value,
             t,
-            node,
+            node.target,
             "Variable '" + ast.unparse(node.target) + "' is annotated with "
-            "type {wanted} but is being assigned to a value of type {actual}",
+            "type {wanted} but is being assigned to a value of type {told}",
         )
         if found.type != t:
             found = self.emit(node, "prim::unchecked_cast", [found], t).output
@@ -206,9 +208,9 @@ class Compiler(Contexts):
             # In its own block a variable may become something else; what it was around that stays.
             old = self.around.get(target.id)
             if isinstance(found, Value):
-                found = self._held(target, old, found, node) if isinstance(old, Value) else found
                 if found.node and found.node.kind not in ("prim::Constant", "prim::Param") and not found.hint:
                     found.hint = "" if target.id.startswith(("$", "_")) else target.id
+                found = self._held(target, old, found, node) if isinstance(old, Value) else found
             self.env[target.id] = found
         elif isinstance(target, (ast.Tuple, ast.List)):
             self.unpack(target, found, node)
@@ -236,15 +238,17 @@ class Compiler(Contexts):
                 f"Cannot re-assign '{target.id}' to a value of type module because {target.id} is "
                 "not a first-class value.  Only reassignments to first-class values are allowed",
             )
-        if old.type.kind in ("open", "Class") or unify(old.type, found.type) is not None:
+        if old.type.kind in ("open", "Class") or target.id.startswith(("$", "_")):
             return found
-        if target.id.startswith(("$", "_")):
-            return found
-        told = f"Variable '{target.id}' previously had type {{wanted}} but is now being assigned to "
-        told += "a value of type {actual}"
-        if found.type.kind != "Tuple":
-            raise self.error(node, told.format(wanted=old.type, actual=found.type))
-        return self.convert(found, old.type, node, told)
+        told = f"Variable '{target.id}' previously had type {old.type}{' (inferred)' * old.inferred} but is "
+        told += "now being assigned to a value of type {told}\n"
+        if old.type.kind == found.type.kind == "List":
+            told += (
+                "Empty lists default to List[Tensor]. Add a variable annotation to the assignment to create "
+                "an empty list of another type (torch.jit.annotate(List[T, []]) where T is the type of "
+                "elements in the list for Python 2)\n"
+            )
+        return self.convert(found, old.type, target, told, implicit=True)
 
     def unpack(self, target: Any, found: Any, node: Any) -> None:
         """a, b = found."""

@@ -13,7 +13,17 @@ from typing import NamedTuple
 
 from rushlight.jit.frontend import Source
 
-_FILES = ("functional", "pooling", "layers", "recurrent", "attention", "overloads", "sequences")
+_FILES = (
+    "functional",
+    "pooling",
+    "layers",
+    "recurrent",
+    "attention",
+    "helpers",
+    "overloads",
+    "resizing",
+    "sequences",
+)
 
 
 class Definition(NamedTuple):

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 import rushlight as torch
 from rushlight import Tensor
-from rushlight.jit import annotate
 
 
 def _get_enum(reduction: str) -> int:
@@ -506,75 +503,6 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 0.0001, beta: f
 
 def pad(input: Tensor, pad: list[int], mode: str = "constant", value: float | None = None):
     return torch.pad(input, pad, mode, value)
-
-
-def interpolate(
-    input: Tensor,
-    size: list[int] | None = None,
-    scale_factor: list[float] | None = None,
-    mode: str = "nearest",
-    align_corners: bool | None = None,
-    recompute_scale_factor: bool | None = None,
-    antialias: bool = False,
-):
-    corners = False if align_corners is None else align_corners
-    if antialias:
-        if mode == "bilinear":
-            return torch._upsample_bilinear2d_aa(input, size, corners, scale_factor)
-        return torch._upsample_bicubic2d_aa(input, size, corners, scale_factor)
-    if mode == "nearest-exact":
-        if input.dim() == 3:
-            return torch._upsample_nearest_exact1d(input, size, scale_factor)
-        if input.dim() == 5:
-            return torch._upsample_nearest_exact3d(input, size, scale_factor)
-        return torch._upsample_nearest_exact2d(input, size, scale_factor)
-    if mode == "nearest":
-        if input.dim() == 3:
-            return torch.upsample_nearest1d(input, size, scale_factor)
-        if input.dim() == 5:
-            return torch.upsample_nearest3d(input, size, scale_factor)
-        return torch.upsample_nearest2d(input, size, scale_factor)
-    if mode == "linear":
-        return torch.upsample_linear1d(input, size, corners, scale_factor)
-    if mode == "bilinear":
-        return torch.upsample_bilinear2d(input, size, corners, scale_factor)
-    if mode == "bicubic":
-        return torch.upsample_bicubic2d(input, size, corners, scale_factor)
-    if mode == "trilinear":
-        return torch.upsample_trilinear3d(input, size, corners, scale_factor)
-    if mode == "area":
-        space = input.dim() - 2
-        if size is not None:
-            sizes = size
-        else:
-            sizes = annotate(list[int], [])
-            if scale_factor is not None:
-                for i in range(space):
-                    sizes.append(math.floor(float(input.size(i + 2)) * scale_factor[i]))
-        if space == 1:
-            return torch.adaptive_avg_pool1d(input, sizes)
-        if space == 3:
-            return torch.adaptive_avg_pool3d(input, sizes)
-        return torch.adaptive_avg_pool2d(input, sizes)
-    raise NotImplementedError(f"interpolate: mode {mode} is not supported in compiled code")
-
-
-def upsample(
-    input: Tensor,
-    size: list[int] | None = None,
-    scale_factor: list[float] | None = None,
-    mode: str = "nearest",
-    align_corners: bool | None = None,
-):
-    return interpolate(input, size, scale_factor, mode, align_corners)
-
-
-def upsample_nearest(input: Tensor, size: list[int] | None = None, scale_factor: list[float] | None = None):
-    return interpolate(input, size, scale_factor, "nearest")
-
-
-def upsample_bilinear(input: Tensor, size: list[int] | None = None, scale_factor: list[float] | None = None):
-    return interpolate(input, size, scale_factor, "bilinear", True)
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1):

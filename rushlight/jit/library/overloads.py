@@ -180,3 +180,6 @@ class functional:
 
     def _assert(condition: bool, message: str):
         assert condition, message
+
+    def _assert(condition: Tensor, message: str):
+        assert bool(condition), message

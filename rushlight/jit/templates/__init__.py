@@ -5,7 +5,7 @@ what it stands for: `@plain("pop")` is of numbers and containers, `@of_tensors("
 arguments. Begin with table.py, which says how a template becomes text.
 """
 
-from rushlight.jit.templates import arithmetic, containers, layers, tensors, texts
+from rushlight.jit.templates import arithmetic, containers, layers, reals, tensors, texts
 from rushlight.jit.templates.table import SCOPE, Table, Template, of_tensors, plain
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "layers",
     "of_tensors",
     "plain",
+    "reals",
     "tensors",
     "texts",
 ]

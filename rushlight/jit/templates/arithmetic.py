@@ -47,11 +47,6 @@ def power(x: Any, y: Any) -> Any:
     return x**y
 
 
-@plain("pow.int")
-def power_of_ints(x: int, y: int) -> float:
-    return float(x**y)
-
-
 @plain("neg")
 def neg(x: Any) -> Any:
     return -x
@@ -179,37 +174,12 @@ def unchecked_unwrap_optional(x: Any) -> Any:
 
 # Ops that are a function of Python's, or of this package, on the same arguments.
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "mathremainder": math.remainder,
-    "fmod": math.fmod,
     "divmod": divmod,
     "ceil": math.ceil,
     "floor": math.floor,
-    "sqrt": math.sqrt,
-    "exp": math.exp,
-    "log": math.log,
-    "log2": math.log2,
-    "log10": math.log10,
-    "log1p": math.log1p,
-    "sin": math.sin,
-    "cos": math.cos,
-    "tan": math.tan,
-    "asin": math.asin,
-    "acos": math.acos,
-    "atan": math.atan,
-    "atan2": math.atan2,
-    "sinh": math.sinh,
-    "cosh": math.cosh,
-    "tanh": math.tanh,
-    "asinh": math.asinh,
-    "acosh": math.acosh,
-    "atanh": math.atanh,
-    "expm1": math.expm1,
     "frexp": math.frexp,
-    "ldexp": math.ldexp,
     "erf": math.erf,
     "erfc": math.erfc,
-    "gamma": math.gamma,
-    "lgamma": math.lgamma,
     "factorial": math.factorial,
     "gcd": math.gcd,
     "fabs": math.fabs,

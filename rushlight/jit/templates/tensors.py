@@ -198,6 +198,12 @@ def as_tensor(data: Any, dtype: torch.dtype | None, device: torch.device | None)
     return torch.as_tensor(data, dtype=dtype, device=device)
 
 
+@of_tensors("cat")
+def cat(tensors: list[Tensor], dim: int) -> Tensor:
+    # An argument that nobody gave stands for a tensor without elements.
+    return torch.cat([x for x in tensors if x is not None], dim)
+
+
 @plain("prim::NumToTensor")
 def number_to_tensor(x: int | float | bool | complex) -> Tensor:
     return torch.tensor(x)

@@ -28,6 +28,16 @@ _triple = _ntuple(3, "_triple")
 _quadruple = _ntuple(4, "_quadruple")
 
 
+def _list_with_default(out_size: list[int], defaults: list[int]) -> list[int]:
+    """The sizes that are given, defaults where they are None; ValueError unless there are more of these."""
+    if isinstance(out_size, (int, torch.SymInt)):
+        return out_size
+    if len(defaults) <= len(out_size):
+        raise ValueError(f"Input dimension should be at least {len(out_size) + 1}")
+    last = defaults[-len(out_size) :]
+    return [size if size is not None else known for size, known in zip(out_size, last, strict=True)]
+
+
 def _reverse_repeat_tuple(t: tuple[int, ...], n: int) -> tuple[int, ...]:
     """(2, 3) as F.pad wants it: (3, 3, 2, 2) with n = 2."""
     return tuple(x for x in reversed(t) for _ in range(n))
