@@ -188,6 +188,8 @@ def compare_tensors(actual: Any, expected: Any, rules: Rules) -> str | None:
     text = _attributes_differ(left, right, rules)
     if text is not None or "meta" in (left.device.type, right.device.type):
         return text
+    if left.device != right.device:
+        left, right = left.cpu(), right.cpu()
     if left.layout is right.layout is torch.jagged:
         return compare_tensors(left.values(), right.values(), rules)
     if torch.strided not in (left.layout, right.layout):

@@ -1,0 +1,1 @@
+"""torch.testing._internal.distributed._tensor: what tests of DTensor are made of."""
