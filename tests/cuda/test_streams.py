@@ -6,12 +6,13 @@ import contextlib
 import math
 import signal
 import sys
+import threading
 import time
 
 import pytest
 
 import rushlight as torch
-from rushlight._engine.devices.cuda.streams import _SIGNALS, _Patience
+from rushlight._engine.devices.cuda.streams import _SIGNALS, Stream, _Patience
 
 
 def twice(f: object) -> object:
@@ -299,3 +300,24 @@ def test_there_is_no_time_between_two_devices() -> None:
             torch.cuda.synchronize()
     with pytest.raises(torch.AcceleratorError, match="invalid resource handle"):
         events[0].elapsed_time(events[1])
+
+
+def test_who_waits_for_a_stream_waits_for_the_piece_that_another_thread_does() -> None:
+    stream, begun, may_end, done = Stream(None, 1), threading.Event(), threading.Event(), list[str]()
+
+    def piece() -> None:
+        stream.run()  # work may wait for its own stream
+        assert stream.reached(1)
+        begun.set()
+        may_end.wait(20)
+        done.append("piece")
+
+    stream.submit(piece)
+    other = threading.Thread(target=stream.run)
+    other.start()
+    begun.wait(20)
+    assert not stream.reached(1)
+    threading.Timer(0.05, may_end.set).start()
+    stream.run()
+    assert done == ["piece"] and stream.reached(1)
+    other.join()

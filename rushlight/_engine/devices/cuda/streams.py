@@ -106,6 +106,7 @@ class Stream:
         self.queued = self.finished = 0  # how much there ever was, and is done
         self.lock = threading.RLock()
         self.running = False
+        self.worker = 0  # the thread that does a piece now, which `finished` counts already
         self.clock: dict[Stream, int] = {}  # how far this stream knows others to be, by events (strict mode)
 
     def submit(self, work: Callable[[], None]) -> None:
@@ -122,6 +123,15 @@ class Stream:
         until = self.queued if until is None else until
         while self.finished < until and self.queue:
             self._part(until)
+        if not self.reached(until):
+            with _working:  # another thread's piece ends
+                pass
+
+    def reached(self, place: int) -> bool:
+        """Whether the work up to a place in the queue is done; a piece's own is, for what it calls."""
+        if self.finished != place:
+            return self.finished > place
+        return self.worker in (0, threading.get_ident())
 
     def _part(self, until: int) -> None:
         """Do the work up to a place, or up to a signal, which is heard then."""
@@ -139,6 +149,7 @@ class Stream:
 
     def _piece(self) -> None:
         """Do the next piece; one that the host has no room for stays the next."""
+        before, self.worker = self.worker, threading.get_ident()
         work = self.queue.popleft()
         self.finished += 1
         try:
@@ -147,6 +158,8 @@ class Stream:
             self.queue.appendleft(work)
             self.finished -= 1
             raise
+        finally:
+            self.worker = before
 
     def mark(self) -> Mark:
         """The present end of the queue."""
@@ -170,7 +183,7 @@ class Stream:
 
     def knows(self, stream: Stream, place: int) -> bool:
         """Whether work queued here now runs after the work of another stream up to a place."""
-        return stream is self or stream.finished >= place or self.clock.get(stream, 0) >= place
+        return stream is self or stream.reached(place) or self.clock.get(stream, 0) >= place
 
 
 class Mark:
@@ -187,7 +200,7 @@ class Mark:
         """Whether the work before it is done; of a place in a graph, whether its capture has ended."""
         if self.branch is not None:
             return bool(self.branch[0].over)
-        return self.stream.finished >= self.place
+        return self.stream.reached(self.place)
 
     def advance(self) -> bool:
         """Whether the work before it is done; if not, one piece of it is done now, so that asking ends."""
