@@ -63,6 +63,10 @@ class MultiProcessTestCase(RanksTestCase):
 
     rank: int
     file_name: str
+    processes: list[Any]
+    pid_to_pipe: dict[int, Connection]  # where a rank tells its exception
+    special_return_code_checks: dict[Any, int]  # test -> the exit status that it is to have
+    skip_return_code_checks: list[Any]  # tests that may have any
 
     def _should_stop_test_suite(self) -> bool:
         return False
@@ -96,10 +100,8 @@ class MultiProcessTestCase(RanksTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.special_return_code_checks: dict[Any, int] = {}  # test -> the exit status that it is to have
-        self.skip_return_code_checks: list[Any] = []  # tests that may have any
-        self.processes: list[Any] = []
-        self.pid_to_pipe: dict[int, Connection] = {}  # where a rank tells its exception
+        self.special_return_code_checks, self.skip_return_code_checks = {}, []
+        self.processes, self.pid_to_pipe = [], {}
         self.rank = self.MAIN_PROCESS_RANK
         with tempfile.NamedTemporaryFile(delete=False) as file:
             self.file_name = file.name

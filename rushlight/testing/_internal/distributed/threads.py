@@ -70,6 +70,7 @@ class MultiThreadedTestCase(RanksTestCase):
     MAIN_THREAD_RANK = -1
 
     rank: int
+    threads: list[threading.Thread]
     global_store: Any = None
 
     @property
@@ -102,7 +103,7 @@ class MultiThreadedTestCase(RanksTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.rank = self.MAIN_THREAD_RANK
-        self.threads: list[threading.Thread] = []
+        self.threads = []
 
     def tearDown(self) -> None:
         super().tearDown()
