@@ -45,7 +45,7 @@ from rushlight import __future__ as __future__
 from rushlight.torch_version import __version__ as __version__
 from rushlight.amp.unscaling import _amp_foreach_non_finite_check_and_unscale_ as _amp_foreach_non_finite_check_and_unscale_
 from rushlight.amp.unscaling import _amp_update_scale_ as _amp_update_scale_
-from rushlight._engine.tensors.queries import _assert as _assert
+from rushlight.toplevel.checks import _assert as _assert
 from rushlight.toplevel.checks import _assert_async as _assert_async
 from rushlight.toplevel.checks import _assert_scalar as _assert_scalar
 from rushlight.toplevel.checks import _assert_tensor_metadata as _assert_tensor_metadata
@@ -164,6 +164,10 @@ from rushlight.toplevel.functions import convolution as convolution
 from rushlight.toplevel.functions import cosine_embedding_loss as cosine_embedding_loss
 from rushlight import cpu as cpu
 from rushlight import cuda as cuda
+from rushlight.toplevel.cudnn import cudnn_convolution as cudnn_convolution
+from rushlight.toplevel.cudnn import cudnn_convolution_add_relu as cudnn_convolution_add_relu
+from rushlight.toplevel.cudnn import cudnn_convolution_relu as cudnn_convolution_relu
+from rushlight.toplevel.cudnn import cudnn_convolution_transpose as cudnn_convolution_transpose
 from rushlight.random import default_generator as default_generator
 from rushlight.ao.quantized_tensors import dequantize as dequantize
 from rushlight._engine.core.device import device as device
@@ -402,7 +406,7 @@ class Tensor(metaclass=_TensorMeta):
         """other / self under Python 2's name, which PyTorch has kept."""
     def __repr__(self) -> str: ...
     def __reversed__(self) -> Tensor: ...
-    def __setitem__(self, index: Any, value: Any) -> None: ...
+    __setitem__: Any
     def __setstate__(self, state: Any) -> None: ...
     def __str__(self) -> str: ...
     @classmethod

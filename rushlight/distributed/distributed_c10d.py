@@ -18,6 +18,13 @@ def _get_default_store() -> Any:
     return _get_default_group().store
 
 
+def _resolve_process_group(group_name: str) -> Any:
+    """The group of a name. RuntimeError where there is none."""
+    if group_name not in _world.groups:
+        raise RuntimeError(f"Could not resolve the process group registered under the name {group_name}")
+    return _world.groups[group_name]
+
+
 def _get_global_rank(group: Any, rank: int) -> int:
     """distributed.get_global_rank's older name."""
     warn(

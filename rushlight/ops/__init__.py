@@ -41,6 +41,7 @@ def load_library(path: str | os.PathLike[str]) -> None:
 _WHEN_ASKED = {
     "torchvision": ("rushlight_vision", "rushlight_vision.extension"),
     "prims": ("rushlight", "rushlight._prims"),
+    "prim": ("rushlight", "rushlight.ops.prim"),
     "_c10d_functional": ("rushlight", "rushlight.distributed.communication.exported"),
 }
 

@@ -97,3 +97,27 @@ def test_a_capture_that_nobody_can_end_is_ended() -> None:
         x.add_(1)
     del graph
     assert x.add(1).tolist() == [2, 2]
+
+
+def test_convolutions_by_the_names_of_cudnn() -> None:
+    f, both = torch.nn.functional, dict(benchmark=False, deterministic=True, allow_tf32=False)
+    x, w = torch.randn(1, 3, 5, 5, device="cuda", requires_grad=True), torch.randn(4, 3, 2, 2, device="cuda")
+    found = torch.cudnn_convolution(x, w, (1, 1), (1, 1), (1, 1), 1, **both)
+    torch.testing.assert_close(found, f.conv2d(x, w, padding=1))
+    assert found.requires_grad
+    with torch.autocast("cuda"):
+        half = torch.cudnn_convolution(x, w, (0, 0), (1, 1), (1, 1), 1, **both)
+        assert half.dtype is torch.float16
+    turned = w.transpose(0, 1).contiguous()
+    torch.testing.assert_close(
+        torch.cudnn_convolution_transpose(x, turned, (1, 1), (0, 0), (1, 1), (1, 1), 1, **both),
+        f.conv_transpose2d(x, turned, padding=1),
+    )
+    plain, sizes = f.conv2d(x, w), ((1, 1), (0, 0), (1, 1), 1)
+    torch.testing.assert_close(torch.cudnn_convolution_relu(x, w, None, *sizes), plain.relu())
+    added = torch.cudnn_convolution_add_relu(x, w, plain, 2.0, None, *sizes)
+    torch.testing.assert_close(added, (3 * plain).relu())
+    with pytest.raises(
+        NotImplementedError, match="^Could not run 'aten::cudnn_convolution' with arguments from the 'CPU'"
+    ):
+        torch.cudnn_convolution(x.cpu(), w.cpu(), (0, 0), (1, 1), (1, 1), 1, **both)

@@ -228,3 +228,13 @@ def test_parts_of_a_wrappers_forward(alone):
         wrapped(torch.randn(3, 2))
     wrapped.reducer.prepare_for_backward([])
     wrapped.module(torch.randn(3, 2)).sum().backward()
+
+
+def test_groups_are_found_by_name(alone):
+    find = dist.distributed_c10d._resolve_process_group
+    assert torch._C._distributed_c10d._resolve_process_group is find
+    assert find(dist.group.WORLD.group_name) is dist.group.WORLD
+    with pytest.raises(
+        RuntimeError, match="^Could not resolve the process group registered under the name none$"
+    ):
+        find("none")
