@@ -321,6 +321,16 @@ class _DisableFuncTorch:
         interpreters.STACK.modes.extend(self.levels)
 
 
+class _EnableTorchFunction:
+    """Until it is deleted, classes with __torch_function__ are asked, whatever disabled them."""
+
+    def __init__(self) -> None:
+        self.before, interpreters.CLASSES.asked = interpreters.CLASSES.asked, True
+
+    def __del__(self) -> None:
+        interpreters.CLASSES.asked = self.before
+
+
 def _is_torch_function_enabled() -> bool:
     """Whether classes with __torch_function__ are asked."""
     return interpreters.CLASSES.asked

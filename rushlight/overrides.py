@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache, wraps
 from importlib import import_module
-from inspect import isfunction
+from inspect import getattr_static, isfunction
 from typing import Any
 
 from rushlight._engine.dispatch import interpreters, method_overrides
@@ -51,6 +51,11 @@ class TorchFunctionMode(interpreters.Interpreter):
 
     def __enter__(self) -> Any:
         if not is_ours(type(self)):
+            if isinstance(getattr_static(type(self), "__torch_function__"), classmethod):
+                raise RuntimeError(
+                    "Defining your mode's `__torch_function__` as a classmethod is not supported, please "
+                    "make it a plain method"
+                )
             method_overrides.enter()
         return super().__enter__()
 
@@ -70,7 +75,15 @@ class TorchFunctionMode(interpreters.Interpreter):
             return interpreters.interpret(row, call, args, kwargs)
         types = tuple(map(type, foreign(args, kwargs)))
         op, args, kwargs, _ = as_told(row, call, args, kwargs)
-        return self.__torch_function__(op, types, args, kwargs)
+        found = self.__torch_function__(op, types, args, kwargs)
+        if found is not NotImplemented:
+            return found
+        modes = interpreters.STACK.modes
+        modes.append(self)  # what a class calls comes to the mode again
+        try:
+            return ask(op, None, foreign(args, kwargs), args, kwargs, self)
+        finally:
+            modes.pop()
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
@@ -78,6 +91,16 @@ class BaseTorchFunctionMode(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return func(*args, **(kwargs or {}))
+
+
+def _get_current_function_mode_stack() -> list[Any]:
+    """The modes that are active in this thread, the outermost first."""
+    return [mode for mode in interpreters.STACK.modes if hasattr(mode, "__torch_function__")]
+
+
+def _get_current_function_mode() -> Any:
+    """The innermost mode that is active in this thread; None where there is none."""
+    return next(reversed(_get_current_function_mode_stack()), None)
 
 
 class _Hop(threading.local):
@@ -104,6 +127,8 @@ has_torch_function_unary = has_torch_function_variadic
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Whether a class among these, or a mode, takes functions over."""
+    if not hasattr(relevant_args, "__iter__"):
+        raise TypeError("expected a sequence")
     return has_torch_function_variadic(*relevant_args)
 
 
@@ -122,6 +147,7 @@ def handle_torch_function(
             modes.append(mode)
         if found is not NotImplemented:
             return found
+        return ask(public_api, None, classes, args, kwargs, mode)
     return ask(public_api, None, classes, args, kwargs)
 
 
@@ -250,7 +276,8 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     """
     found: dict[Any, list[Callable[..., Any]]] = {}
     for space, name, _ in method_overrides.lines():
-        function = None if space in ("ignored", "torch.nn.init") else _found(space, name)
+        private = name.startswith("_") and space != "torch.Tensor"
+        function = None if private or space in ("ignored", "torch.nn.init") else _found(space, name)
         if function is not None:
             held = getattr(Tensor, name.partition(".")[0]) if "." in name else _space(space)
             found.setdefault(held, []).append(function)

@@ -77,7 +77,7 @@ def test_own_functions_ask_classes():
         def __torch_function__(cls, func, types, args=(), kwargs=None):
             return NotImplemented
 
-    with pytest.raises(TypeError, match="no implementation found for 'torch.double'.*Silent"):
+    with pytest.raises(TypeError, match=r"no implementation found for '\S*test_overrides\.double'.*Silent"):
         double(torch.ones(1).as_subclass(Silent))
 
 

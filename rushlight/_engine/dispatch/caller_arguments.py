@@ -38,6 +38,7 @@ def as_written(
         if given.get("out") is None:
             given.pop("out", None)
         return needed, given
+    given.pop("inplace", None)  # of the row that torch.nn.functional's functions share with torch's
     return _divided(params, given, *_instruction(caller), _dicts(caller))
 
 

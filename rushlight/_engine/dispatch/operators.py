@@ -10,6 +10,7 @@ import numpy as np
 
 from rushlight._engine.core.dtype import FLOATING
 from rushlight._engine.dispatch import spellings
+from rushlight._engine.dispatch.interpreters import PLAIN
 from rushlight._engine.lazy import package
 from rushlight._engine.ops.table import NAMES, Row
 from rushlight._engine.tensors.construction.interop import tensor_beneath
@@ -85,10 +86,15 @@ def _forward(row: Row, name: str) -> Callable[..., Any]:
     fast = (Tensor, float, int)
 
     def operator(self: Any, other: Any) -> Any:
-        if other.__class__ in fast:
-            return call(self, other)
-        other = operand(other)
-        return NotImplemented if other is None else call(self, other)
+        try:
+            if other.__class__ in fast:
+                return call(self, other)
+            other = operand(other)
+            return NotImplemented if other is None else call(self, other)
+        except TypeError:
+            if self.__class__ in PLAIN and (other.__class__ in PLAIN or other.__class__ in _NUMBERS):
+                raise
+            return NotImplemented  # Python asks the other operand then
 
     return operator
 
@@ -108,9 +114,14 @@ def _reflected(row: Row, name: str) -> Callable[..., Any]:
             return self.__rdiv__(other) if other is not None else _divided(given, self)
         if other is None:
             return NotImplemented
-        if swap:
-            return call(self, other)
-        return call(other.item() if isinstance(other, np.generic) else other, self)
+        try:
+            if swap:
+                return call(self, other)
+            return call(other.item() if isinstance(other, np.generic) else other, self)
+        except TypeError:
+            if self.__class__ in PLAIN:
+                raise
+            return NotImplemented
 
     return operator
 

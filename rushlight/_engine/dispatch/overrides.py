@@ -17,6 +17,7 @@ from rushlight._engine.dispatch.arguments import without_missing
 from rushlight._engine.dispatch.caller_arguments import as_written, called
 from rushlight._engine.dispatch.generated_code import compile_function
 from rushlight._engine.dispatch.interpreters import LONE, MODES, RECORDS, STACK
+from rushlight._engine.dispatch.spellings import in_python, space_of
 from rushlight._engine.ops.table import Row, public as spellings
 from rushlight._engine.tensors.tensor import Tensor
 
@@ -232,8 +233,12 @@ def ask(
     classes: list[Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
+    mode: Any = None,
 ) -> Any:
-    """op(*args, **kwargs) by the first class that answers; `direct`: what PyTorch's default would run."""
+    """op(*args, **kwargs) by the first class that answers; TypeError if none does.
+
+    direct: what PyTorch's default would run. mode: one that was asked before, and did not answer.
+    """
     types = tuple(type(f) for f in classes)
     for item in classes:
         hook = type(item).__torch_function__
@@ -243,10 +248,34 @@ def ask(
             found = hook(op, types, args, kwargs)
         if found is not NotImplemented:
             return found
-    raise TypeError(
-        f"no implementation found for 'torch.{op.__name__}' on types that implement "
-        f"__torch_function__: {[t.__name__ for t in types]}"
+    raise TypeError(_unanswered(op, types, mode))
+
+
+def _unanswered(op: Callable[..., Any], types: tuple[type, ...], mode: Any) -> str:
+    if not in_python(op):
+        asked = [f"  - mode object {mode!r}"] * (mode is not None)
+        asked += [f"  - tensor subclass {each!r}" for each in types]
+        return (
+            f"Multiple dispatch failed for '{_full_name(op)}'; all __torch_function__ handlers returned "
+            "NotImplemented:\n\n"
+            + "\n".join(asked)
+            + "\n\nFor more information, try re-running with TORCH_LOGS=not_implemented"
+        )
+    nor = "" if mode is None else f" nor in mode {mode!r}"
+    home = "torch._tensor" if space_of(op)[0] == "Tensor" else re.sub(r"^rushlight\b", "torch", op.__module__)
+    return (
+        f"no implementation found for '{home}.{op.__name__}' on types that implement "
+        f"__torch_function__: {list(types)}{nor}"
     )
+
+
+def _full_name(op: Any) -> str:
+    if op.__name__ in ("__get__", "__set__"):
+        return f"torch.Tensor.{getattr(getattr(op.__self__, 'fget', None), '__name__', '')}.{op.__name__}"
+    if op.__qualname__ == f"Tensor.{op.__name__}":
+        return f"torch.{op.__qualname__}"
+    space = space_of(op)[0]
+    return f"torch.{op.__name__}" if space in ("", "torch") else f"torch.{space.split('.')[0]}.{op.__name__}"
 
 
 def as_class(value: Any, cls: type) -> Any:

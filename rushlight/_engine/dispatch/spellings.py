@@ -12,7 +12,7 @@ from functools import update_wrapper
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
-from rushlight._engine.lazy import package
+from rushlight._engine.lazy import is_ours, package
 
 # Functions of nn.functional that PyTorch has in compiled code: the others, in Python, hand all of their
 # arguments on, those with a default by keyword.
@@ -64,8 +64,10 @@ def space_of(function: Any) -> tuple[str, str]:
 
 
 def in_python(function: Any) -> bool:
-    """Whether a row's function is one that PyTorch has in Python, which asks for itself who takes it over."""
+    """Whether a function is one that PyTorch has in Python, which asks for itself who takes it over."""
     space, name = space_of(function)
+    if not space and function.__class__ is FunctionType:
+        return not is_ours(function)
     if space == "nn.functional":
         return name not in OF_NN
     return (space == "torch" and name in IN_PYTHON) or (space == "Tensor" and name in METHODS_IN_PYTHON)

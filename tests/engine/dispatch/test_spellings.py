@@ -97,3 +97,70 @@ def test_each_name_is_a_function():
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_pickled_by_name(function):
     assert pickle.loads(pickle.dumps(function)) is function
+
+
+class Silent(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return NotImplemented
+
+
+class SilentMode(TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return NotImplemented
+
+
+def test_where_nobody_answers():
+    x = torch.ones(2)
+    s = x.as_subclass(Silent)
+    with pytest.raises(TypeError, match=r"Multiple dispatch failed for 'torch.Tensor.abs'[\s\S]*Silent"):
+        s.abs()
+    with pytest.raises(TypeError, match=r"no implementation found for 'torch.nn.functional.relu' on types"):
+        torch.nn.functional.relu(s)
+    with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for \+"):
+        s + s
+    assert s.__iadd__(s) is NotImplemented
+    with SilentMode(), pytest.raises(TypeError, match="mode object"):
+        torch.neg(x)
+
+
+def test_a_mode_that_does_not_answer_leaves_it_to_the_classes():
+    t = torch.ones(2).as_subclass(Sub)
+    with SilentMode(), pytest.raises(TypeError, match="mode object"):
+        torch.neg(t)  # the class's own call comes to the mode again
+
+    class Answering(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func.__name__
+
+    t = torch.ones(2).as_subclass(Answering)
+    with SilentMode():
+        assert torch.neg(t) == "neg"
+
+
+def test_modes_are_methods():
+    class Wrong(TorchFunctionMode):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func(*args, **kwargs)
+
+    with pytest.raises(RuntimeError, match="classmethod is not supported"), Wrong():
+        pass
+    with pytest.raises(TypeError, match="expected a sequence"):
+        torch.overrides.has_torch_function(object())
+
+
+def test_the_modes_that_are_active():
+    from rushlight.overrides import _get_current_function_mode, _get_current_function_mode_stack
+
+    assert _get_current_function_mode() is None
+    with Noted() as outer, Noted() as inner:
+        assert _get_current_function_mode_stack() == [outer, inner]
+        assert _get_current_function_mode() is inner
+
+
+def test_normalize_is_taken_over():
+    with Noted() as noted:
+        torch.nn.functional.normalize(torch.ones(1, 2))
+    assert ("torch.nn.functional.normalize", 1, ["dim", "eps", "out", "p"]) in noted.seen
