@@ -45,9 +45,15 @@ _TORCH = (
     ("torch.storage", "UntypedStorage"),
     ("torch.storage", "TypedStorage"),
     *(("torch", d.name) for d in dt.ALL),
+    # Dtypes that no tensor here has, by name only.
+    *(("torch", f"{sign}int{bits}") for sign in ("", "u") for bits in range(1, 8)),
+    *(("torch", f"bits{how}") for how in ("8", "16", "1x8", "2x4", "4x2")),
+    *(("torch", name) for name in ("complex32", "float4_e2m1fn_x2", "float8_e8m0fnu")),
+    *(("torch", name) for name in ("qint8", "quint8", "qint32", "quint4x2", "quint2x4")),
     *(("torch", f"per_{of}_{how}") for of in ("tensor", "channel") for how in ("affine", "symmetric")),
     ("torch", "per_channel_affine_float_qparams"),
     *(("torch", f"{d.legacy}Storage") for d in NAMED),
+    *(("torch", f"{d.legacy}Tensor") for d in NAMED if not d.is_complex and "Q" not in d.legacy),
 )
 # Of these, classes whose objects PyTorch's files make, and give a state.
 OBJECTS = frozenset({"torch._dynamo.decorators._DimRange"})
@@ -99,12 +105,10 @@ def allowed(module: str, name: str) -> Any:
 
 
 def added_by_name() -> dict[str, Any]:
-    """What the program added, by the name that files use for it."""
-    pairs = (
-        entry if isinstance(entry, tuple) else (entry, full_name(entry.__module__, entry.__qualname__))
-        for entry in _added
-    )
-    return {full: found for found, full in pairs}
+    """What the program added, by the name that files use for it; what is no such entry is told here, when
+    a file asks for a global that is not known otherwise.
+    """
+    return {full: found for found, full in map(_named, _added)}
 
 
 def add_safe_globals(safe_globals: list[Entry]) -> None:
@@ -112,10 +116,7 @@ def add_safe_globals(safe_globals: list[Entry]) -> None:
 
     Each entry is a function or class, or (function or class, "the.name.in.the.file").
     """
-    for entry in safe_globals:
-        _check(entry)
-        if entry not in _added:
-            _added.append(entry)
+    _added.extend([entry for entry in dict.fromkeys(safe_globals) if entry not in _added])
 
 
 def get_safe_globals() -> list[Entry]:
@@ -145,10 +146,18 @@ class safe_globals:
         _added[:] = [entry for entry in _added if entry not in self._new]
 
 
-def _check(entry: Any) -> None:
-    if isinstance(entry, tuple):
-        if len(entry) == 2 and callable(entry[0]) and isinstance(entry[1], str):
-            return
-        raise ValueError(f"add_safe_globals: expected pairs (function or class, name), got {entry!r}")
-    if not callable(entry):
-        raise TypeError(f"add_safe_globals: expected functions or classes, got {entry!r}")
+def _named(entry: Any) -> tuple[Any, str]:
+    """The object of an entry and its name in files."""
+    if not isinstance(entry, tuple):
+        return entry, full_name(entry.__module__, entry.__qualname__)
+    if len(entry) != 2:
+        raise ValueError(
+            "Expected tuple of length 2 (global, str of callable full path), but got tuple of length: "
+            f"{len(entry)}"
+        )
+    found, full = entry
+    if type(full) is not str:
+        raise TypeError(
+            f"Expected second item in tuple to be str of callable full path, but got: {type(full)}"
+        )
+    return found, full

@@ -13,8 +13,8 @@ _REMEDY = (
     "containers are read with weights_only=True. See the documentation of torch.load."
 )
 _ADVICE_GLOBAL = (
-    "This file can still be loaded, to do so you have two options, do those steps only if you "
-    "trust the source of the checkpoint.\n\t(1) Re-running `torch.load` with `weights_only` "
+    "This file can still be loaded, to do so you have two options, \033[1mdo those steps only if you "
+    "trust the source of the checkpoint\033[0m. \n\t(1) Re-running `torch.load` with `weights_only` "
     "set to `False` will likely succeed, but it can result in arbitrary code execution. Do it "
     "only if you got the file from a trusted source.\n\t(2) Alternatively, to load with "
     "`weights_only=True` please check the recommended steps in the following error message."

@@ -110,6 +110,31 @@ def test_allowing_a_class() -> None:
     assert torch.serialization.get_unsafe_globals_in_checkpoint(file()) == [f"{__name__}.Plain"]
 
 
+def test_dtypes_of_every_name_are_read() -> None:
+    dtypes = [d for d in map(vars(torch).get, dir(torch)) if isinstance(d, torch.dtype)]
+    names = ("uint1", "int4", "bits8", "qint8", "quint4x2", "complex32", "float8_e8m0fnu", "float4_e2m1fn_x2")
+    dtypes += [getattr(torch, name) for name in names]
+    assert all(torch.load(saved([d]))[0] is d for d in dtypes)
+    assert torch.load(archive(b"\x80\x02ctorch\nFloatTensor\n.")) is torch.FloatTensor
+
+
+def test_entries_that_allow_nothing_are_told_when_a_file_is_read() -> None:
+    """Any object may be added, under a name: packages add dtypes."""
+    before = torch.serialization.get_safe_globals()
+    for entry, kind, words in (
+        ((Plain,), ValueError, "Expected tuple of length 2 .* got tuple of length: 1"),
+        ((Plain, 3), TypeError, "Expected second item in tuple to be str of callable full path"),
+        (3, AttributeError, "__module__"),
+    ):
+        with torch.serialization.safe_globals([entry]), pytest.raises(kind, match=words):
+            torch.load(saved({"a": Plain()}))
+    with pytest.raises(TypeError, match="unhashable type: 'list'"):
+        torch.serialization.add_safe_globals([[Plain]])
+    with torch.serialization.safe_globals([(torch.uint1, "torch.uint1"), (torch.float32, "torch.float32")]):
+        assert len(torch.serialization.get_safe_globals()) == len(before) + 2
+        assert torch.load(saved([torch.uint1]))[0] is torch.uint1
+
+
 class Color(enum.Enum):
     """An enum of the program's own."""
 

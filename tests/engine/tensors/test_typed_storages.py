@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+import sys
 import warnings
 
 import pytest
@@ -134,3 +135,9 @@ def test_storages_with_a_dtype_warn_once_or_each_time():
     storages._set_always_warn_typed_storage_removal(before)
     with pytest.raises(AssertionError, match="always_warn must be bool, got int"):
         storages._set_always_warn_typed_storage_removal(1)
+
+
+def test_sizes_with_the_object_are_those_of_pytorch():
+    assert sys.getsizeof(torch.zeros(3, 4).untyped_storage()) == 112
+    assert sys.getsizeof(torch.UntypedStorage(5)) == 69
+    assert sys.getsizeof(torch.empty(7, device="meta").untyped_storage()) == 92
