@@ -176,6 +176,31 @@ class _World:
         self.made = 0  # groups that all ranks have heard of: the next one's name
         self.begun = 0  # how often init_process_group was called
 
+    @property
+    def default_pg(self) -> ProcessGroup | None:
+        """The group of all ranks."""
+        return self.default
+
+    @property
+    def pg_map(self) -> dict[ProcessGroup, tuple[str, Any]]:
+        """For each group the name of its backend, and its store."""
+        return {g: (g.backend, g.store) for g in self.groups.values()}
+
+    @property
+    def pg_names(self) -> dict[ProcessGroup, str]:
+        """The groups' names."""
+        return {g: name for name, g in self.groups.items()}
+
+    @property
+    def pg_group_ranks(self) -> dict[ProcessGroup, dict[int, int]]:
+        """For each group, which of its ranks a rank of the world is."""
+        return {g: {rank: place for place, rank in enumerate(g.ranks)} for g in self.groups.values()}
+
+    @property
+    def group_count(self) -> int:
+        """How many groups there are."""
+        return len(self.groups)
+
     def place(self) -> str:
         """What this rank is in the middle of, for others that wait for it."""
         places = []

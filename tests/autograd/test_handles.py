@@ -2,6 +2,8 @@
 
 import pickle
 
+import pytest
+
 import rushlight as torch
 from rushlight.utils.hooks import RemovableHandle
 
@@ -39,3 +41,19 @@ def test_a_handle_does_not_keep_the_hook():
     assert pickle.loads(pickle.dumps(handle)).id == handle.id
     with torch.ones(1, requires_grad=True).register_hook(print) as handle:
         assert isinstance(handle.id, int)
+
+
+def test_a_pipeline_runs_the_engine_behind_outputs_whose_memory_is_gone() -> None:
+    engine = torch.autograd.Variable._execution_engine
+    x = torch.randn(4, 3, requires_grad=True)
+    out = x * 2
+    out.data = torch.empty(1)
+    ones = torch.ones(4, 3)
+    assert engine.run_backward((out,), (ones,), False, False, (), True, accumulate_grad=True) is None
+    assert x.grad is not None and torch.equal(x.grad, 2 * ones)
+    (found,) = engine.run_backward((x * 3,), (ones,), False, False, (x,))
+    assert torch.equal(found, 3 * ones)
+    with pytest.raises(RuntimeError, match=r"got \[2\] but expected shape compatible with \[4, 3\]"):
+        engine.run_backward((x * 3,), (torch.ones(2),), False, False, (x,))
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        engine.run_backward((ones,), (ones,), False, False)

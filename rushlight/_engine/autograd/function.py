@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL, no_grad
 from rushlight._engine.autograd.in_place import View, rebase
-from rushlight._engine.autograd.node import Node, edge, freed, new
+from rushlight._engine.autograd.node import GradientEdge, Node, edge, freed, new
 from rushlight._engine.autograd.node_classes import DelayedError
 from rushlight._engine.autograd.saved_tensor_hooks import HOOKS, PackedTensor, pack
 from rushlight._engine.core.callers import warn
@@ -555,6 +555,41 @@ class _Engine:
         from rushlight._engine.autograd.hooks import queue_callback
 
         queue_callback(callback)
+
+    @staticmethod
+    def run_backward(
+        tensors: Sequence[Tensor],
+        grad_tensors: Sequence[Any],
+        keep_graph: bool,
+        create_graph: bool,
+        inputs: Sequence[Tensor] = (),
+        allow_unreachable: bool = False,
+        accumulate_grad: bool = False,
+    ) -> tuple[Any, ...] | None:
+        """A backward pass as the engine runs it: the gradients of `inputs`, or None if accumulated.
+
+        A gradient is compared with what its op gave, not with the tensor: pipelines free the memory of what
+        they sent on, and leave one element in it.
+        """
+        from rushlight._engine.autograd import engine  # it imports this file
+
+        roots: list[Any] = []
+        for place, (t, g) in enumerate(zip(tensors, grad_tensors, strict=True)):
+            if t._grad_node is None:
+                raise RuntimeError(
+                    f"element {place} of tensors does not require grad and does not have a grad_fn"
+                )
+            if g is not None and g.shape != t.shape and t.numel() != 1:
+                raise RuntimeError(
+                    f"invalid gradient at index {place} - got {list(g.shape)} but expected shape compatible "
+                    f"with {list(t.shape)}"
+                )
+            roots.append(t if g is None else GradientEdge(t._grad_node, t._output_nr))
+        grads = list(grad_tensors)
+        if accumulate_grad:
+            engine.backward(roots, grads, keep_graph, create_graph, inputs=list(inputs) or None)
+            return None
+        return engine.grad(roots, inputs, grads, keep_graph, create_graph, allow_unused=allow_unreachable)
 
 
 class _VariableMeta(type):
