@@ -70,6 +70,9 @@ def applied(rules: Any, results: int, slow: Callable[..., Any]) -> Callable[...,
     forget(plans, tried)
 
     def learn(found: Any, node: Any, grad: Any, given: tuple[Any, ...]) -> Any:
+        if any([t is not None and t._kind.special for t in given]):  # on other devices, or read lazily
+            keep(plans, found, False)
+            return slow(node, grad)
         if not tried.get(found):
             keep(tried, found, True)
             return slow(node, grad)
@@ -115,7 +118,7 @@ def _recorded(
     script.failed = not script.scope.keys().isdisjoint(names)  # which are the plan's own
     for n, t in zip(names, given, strict=True):
         if t is not None:
-            script.failed |= id(t._array) in script.names or t._kind.special
+            script.failed |= id(t._array) in script.names
             script.names[id(t._array)] = f"{n}._array"
             script.operands[id(t)] = n
     found = listened(script, run)
