@@ -40,7 +40,7 @@ _RANDOM = frozenset(
 class Entry:
     """One thing to do again: `function(*operands)`, its result put into `outs` if there are any."""
 
-    __slots__ = ("function", "operands", "outs", "kind", "where")
+    __slots__ = ("function", "operands", "outs", "kind", "where", "_read")
 
     def __init__(
         self,
@@ -51,15 +51,20 @@ class Entry:
         where: str = "",
     ) -> None:
         self.kind, self.function, self.operands, self.outs, self.where = kind, function, operands, outs, where
+        # Of what, and which memory that is.
+        self._read: tuple[Any, Any, frozenset[int]] | None = None
 
     @property
     def given(self) -> tuple[Any, Any]:
         """What the function is called with."""
         return self.operands, getattr(self.function, "args", ())
 
-    def reads(self) -> set[int]:
+    def reads(self) -> frozenset[int]:
         """The memory that the entry is given."""
-        return roots(self.given)
+        known = self._read
+        if known is None or known[0] is not self.operands or known[1] is not self.function:
+            known = self._read = self.operands, self.function, frozenset(roots(self.given))
+        return known[2]
 
     @property
     def draws(self) -> bool:
@@ -306,7 +311,7 @@ def _gather(values: Iterable[Any], found: list[Array]) -> None:
 
 def roots(*values: Any) -> set[int]:
     """Which memory the arrays and tensors in trees of lists, tuples and dicts lie in."""
-    return {id(root(a)) for a in arrays(*values)}
+    return {id(a if a.base is None else root(a)) for a in arrays(*values)}
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:

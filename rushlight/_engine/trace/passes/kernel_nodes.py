@@ -79,7 +79,7 @@ class Kernel:
         """What the expressions consist of."""
         return toposort(self.exprs)
 
-    @property
+    @cached_property
     def label(self) -> str:
         """The form and formulas, as reports name it."""
         return f"{self.form} {self.combine and self.combine + ' of '}{', '.join(map(show, self.exprs))}"

@@ -212,14 +212,15 @@ class Relocation:
         self.places = places
 
     def __call__(self, tree: Any) -> Any:
-        if isinstance(tree, np.ndarray):
-            owner = root(tree)
+        cls = tree.__class__
+        if cls is np.ndarray or isinstance(tree, np.ndarray):
+            owner = tree if tree.base is None else root(tree)
             place = self.places.get(id(owner))
             if place is None:
                 return tree
             offset = place[1] + pointer(tree) - pointer(owner)
             return np.ndarray(tree.shape, tree.dtype, place[0], offset, tree.strides)
-        if isinstance(tree, tuple) and not hasattr(tree, "_fields"):
+        if cls is tuple or (isinstance(tree, tuple) and not hasattr(tree, "_fields")):
             return tuple([self(v) for v in tree])
         return [self(v) for v in tree] if isinstance(tree, list) else tree
 
