@@ -322,16 +322,17 @@ def zeroed(loop, x, y):
 
 
 def test_the_first_steps_of_several_threads_come_at_once():
-    begin, same_in = threading.Barrier(4), []
+    begin, same_in, inputs = threading.Barrier(4), [], data(calls=12)
 
-    def run(way):
-        eager, other = Loop(OPTIMIZERS["AdamW"], way), Loop(OPTIMIZERS["AdamW"], way)
+    def run(eager, other):
         step = torch.compile(other.step)
         begin.wait()
-        if all(same(eager.step(x, y), step(x, y)) for x, y in data(calls=12)):
-            same_in.append(way)
+        if all(same(eager.step(x, y), step(x, y)) for x, y in inputs):
+            same_in.append(step)
 
-    threads = [threading.Thread(target=run, args=(way,)) for way in (plain, zeroed) * 2]
+    # Made here: all draw from one generator.
+    loops = [[Loop(OPTIMIZERS["AdamW"], way) for _ in range(2)] for way in (plain, zeroed) * 2]
+    threads = [threading.Thread(target=run, args=pair) for pair in loops]
     for t in threads:
         t.start()
     for t in threads:
