@@ -222,3 +222,33 @@ def test_numbers_have_the_limits_that_they_have_in_c() -> None:
     assert power(10.0, 400.0) == math.inf and math.isnan(power(-1.0, 0.5))
     with pytest.raises(RuntimeError, match="0.0 cannot be raised to a negative power"):
         power(0.0, -1.0)
+
+
+def _generated(x: Tensor, least: int):
+    return any(n < least for n in x.shape[-2:]), sum(n * 2 for n in x.shape)
+
+
+def test_generators_are_the_lists_that_they_give() -> None:
+    made = torch.jit.script(_generated)
+    assert made(torch.ones(2, 3, 4), 4) == (True, 18)
+    assert made(torch.ones(2, 5, 4), 4) == (False, 22)
+
+
+def _skipped(c: bool, n: int):
+    total = 0
+    if c:
+        total = -1
+    else:
+        for i in range(n):
+            if i % 3 == 0:
+                continue
+            total += i
+            if total > 20:
+                break
+    return total
+
+
+def test_loops_inside_of_an_if_are_left() -> None:
+    made = torch.jit.script(_skipped)
+    for n in (0, 5, 40):
+        assert made(False, n) == _skipped(False, n) and made(True, n) == -1

@@ -81,10 +81,19 @@ class _Exits:
             if isinstance(node, ast.With) and _find(node.body, _EXITS, loops=False):
                 made, left = self.within(node, rest, loop)
                 return [*out, *made], left
+            if isinstance(node, (ast.If, ast.With)) and _find([node], _EXITS):
+                node = self.around_loops(node, loop)
             out.append(node)
             if isinstance(node, ast.Raise):
                 return out, True
         return out, False
+
+    def around_loops(self, node: ast.If | ast.With, loop: bool) -> ast.stmt:
+        """An if or a `with` that no way leaves, but loops in it."""
+        body = self.block(node.body, loop)[0]
+        if isinstance(node, ast.With):
+            return ast.copy_location(ast.With(node.items, body), node)
+        return ast.copy_location(ast.If(node.test, body, self.block(node.orelse, loop)[0]), node)
 
     def exit(self, node: ast.stmt, loop: bool) -> list[ast.stmt]:
         """What stands for return, break or continue."""

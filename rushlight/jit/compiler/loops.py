@@ -273,6 +273,11 @@ class Loops(Conditions):
 
         return self._collected(node, found, made, add)
 
+    def at_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
+        """A generator is the list that it gives."""
+        made = ast.ListComp(node.elt, node.generators)
+        return self.at_ListComp(ast.copy_location(made, node))
+
     def at_DictComp(self, node: ast.DictComp) -> Any:
         """A dict comprehension: a loop that sets items."""
         found = self._comprehension(node)
