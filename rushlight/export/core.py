@@ -23,7 +23,7 @@ from rushlight.export.numbers.symbolic import any_symbolic, plain
 from rushlight.export.recording import real_tensors
 
 # Ops of their own that are computed by a row of another name.
-_TOLD_WHOLE = frozenset(("_adaptive_avg_pool2d", "_adaptive_avg_pool3d"))
+_TOLD_WHOLE = frozenset(("_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "alias"))
 
 
 class Lowering:

@@ -14,7 +14,7 @@ import operator
 import re
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from itertools import count
@@ -42,7 +42,7 @@ from rushlight.export.numbers.symbolic import (
     python_functions,
 )
 from rushlight.export.recording import real_tensors
-from rushlight.export.recording.asked import sizes_of
+from rushlight.export.recording.asked import changes, of_program, sizes_of
 from rushlight.export.recording.made_of_numbers import MadeOfNumbers
 from rushlight.export.recording.places import Places
 from rushlight.export.recording.regions import Regions, noticed
@@ -367,7 +367,7 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places, Regions):
         """
         items = tuple(map(self._bounded, index if isinstance(index, tuple) else (index,)))
         if value and self.as_first(lambda: any_symbolic(items)):
-            part = self.indexing(run, t, items)
+            part = self._cut(t, items)
             return part.copy_(value[0]) if isinstance(value[0], torch.Tensor) else part.fill_(value[0])
         if (
             value
@@ -377,17 +377,29 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places, Regions):
             or sum(i is ... for i in items) > 1
         ):
             return run(t, index, *value)
+        if self.decomposes or not of_program():
+            return self._cut(t, items)
+        if not isinstance(index, tuple) and items[0] == slice(None) and t.dim():
+            return ROWS["slice"](t, 0, 0, sys.maxsize, 1)
+        found = self._cut(t, items, lambda part, dim: self.as_first(lambda: changes(self, part, dim)))
+        return (
+            found if found is not t else self.told(overloads.named("torch.ops.aten.alias.default"), (t,), {})
+        )
+
+    def _cut(self, t: Any, items: tuple[Any, ...], whole: Callable[[Any, int], bool] | None = None) -> Any:
+        """The part of a tensor that brackets give. whole(part, dim): whether a slice of all is told."""
         missing = t.dim() - sum(i is not None and i is not ... for i in items)
         at = next((place for place, i in enumerate(items) if i is ...), len(items))
         found, dim = t, 0
-        for item in (*items[:at], *[slice(None)] * missing, *items[at + 1 :]):
+        for place, item in enumerate((*items[:at], *[slice(None)] * missing, *items[at + 1 :])):
+            between = at <= place < at + missing  # what nothing is said of
             if item is None:
                 found = ROWS["unsqueeze"](found, dim)
             elif type(item) in (int, SymInt):
                 found, dim = ROWS["select"](found, dim, item), dim - 1
             elif isinstance(item, torch.Tensor):  # its number is not known: an index tensor without dims
                 found, dim = ROWS["index"](found, (None,) * dim + (item,)), dim - 1
-            elif item != slice(None):
+            elif item != slice(None) or (not between and whole is not None and whole(found, dim)):
                 end = sys.maxsize if item.stop is None else item.stop
                 found = ROWS["slice"](found, dim, item.start or 0, end, item.step or 1)
             dim += 1

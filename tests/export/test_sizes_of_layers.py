@@ -119,3 +119,25 @@ def test_ops_that_nobody_reads_are_told() -> None:
         "aten.mul.Tensor",
     ]
     assert _targets(program.run_decompositions()) == ["aten.mul.Tensor"]
+
+
+def test_slices_of_all_are_told_as_pytorch_tells_them() -> None:
+    """By a slice alone, and of a size that changes; brackets that change nothing are an alias."""
+
+    class Cut(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> Any:
+            return x[:, :] * 2, x[:] + 1, x[:, 1:], x[..., :] - 1, x[:, None, :]
+
+    for open_dims, wanted in (
+        (
+            {0: Dim.AUTO},
+            ["slice", "mul", "slice", "add", "slice", "slice", "alias", "sub", "slice", "unsqueeze"],
+        ),
+        ({1: Dim.AUTO}, ["slice", "mul", "slice", "add", "slice", "slice", "sub", "unsqueeze", "slice"]),
+        ({}, ["alias", "mul", "slice", "add", "slice", "alias", "sub", "unsqueeze"]),
+    ):
+        program = export(Cut(), (torch.randn(3, 4),), dynamic_shapes=(open_dims,))
+        for told in (program, program.run_decompositions()):
+            assert [t.split(".")[1] for t in _targets(told)] == wanted
+            x = torch.randn([5 if d in open_dims else n for d, n in enumerate((3, 4))])
+            torch.testing.assert_close(told.module()(x), Cut()(x))

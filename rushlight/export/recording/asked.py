@@ -52,6 +52,19 @@ def sizes_of(listener: Any, t: Any) -> Shape:
     return tuple(found.get(d, number(n)) for d, n in enumerate(t._geometry.shape))
 
 
+def of_program() -> bool:
+    """Whether it is the program that has called what is being recorded, not the framework's own Python."""
+    return not _caller().startswith(PACKAGE)
+
+
+def changes(listener: Any, t: Any, dim: int) -> bool:
+    """Whether one of a tensor's sizes is known to be another at other sizes of the inputs."""
+    try:
+        return sizes_of(listener, t)[dim].constant is None
+    except UnknownSize:
+        return False
+
+
 class Sizes:
     """What rules ask: sizes of tensors, and that something holds."""
 
