@@ -39,3 +39,20 @@ def test_packed_scalars_are_checked_in_pytorchs_order() -> None:
     ):
         with pytest.raises(RuntimeError, match=message):
             torch._foreach_addcmul(tensors, tensors, tensors, scalars)
+
+
+class Unsure(list):
+    """A list that has no truth, as programs' lists of tensors may be."""
+
+    def __bool__(self) -> bool:
+        raise RuntimeError("no truth")
+
+
+def test_lists_are_not_asked_for_their_truth() -> None:
+    tensors = Unsure([torch.ones(2), torch.full((2,), 2.0)])
+    assert torch.cat(tensors).tolist() == [1.0, 1.0, 2.0, 2.0]
+    assert torch.einsum("a,b->ab", tensors).tolist() == [[2.0, 2.0], [2.0, 2.0]]
+    assert torch._foreach_add(tensors, Unsure([1.0, 2.0]))[1].tolist() == [4.0, 4.0]
+    assert torch._foreach_mul(tensors, tensors)[1].tolist() == [4.0, 4.0]
+    torch._foreach_zero_(tensors)
+    assert tensors[1].tolist() == [0.0, 0.0]

@@ -111,7 +111,7 @@ def _tensors(name: str, value: Any) -> Sequence[Tensor]:
         raise TypeError(
             f"{name}(): argument 'self' (position 1) must be tuple of Tensors, not {type(value).__name__}"
         )
-    if not value:
+    if len(value) == 0:  # not its truth, which a class of lists may refuse
         raise RuntimeError("Tensor list must have at least one tensor.")
     return value
 
@@ -119,7 +119,7 @@ def _tensors(name: str, value: Any) -> Sequence[Tensor]:
 def _spread(name: str, place: str, value: Any, count: int) -> Sequence[Any]:
     """What stands at a place, for each tensor."""
     if isinstance(value, (list, tuple)) and place != "S":
-        kind = "tensors" if value and isinstance(value[0], Tensor) and place != "P" else "scalars"
+        kind = "tensors" if len(value) and isinstance(value[0], Tensor) and place != "P" else "scalars"
         if kind == "scalars" and (place == "T" or not all(map(is_number, value))):
             raise _combination(name, [value])
         if len(value) != count:

@@ -52,7 +52,7 @@ def writes(into: Any = None, *, order: Any = "C", **facts: Any) -> Any:
 @writes(order="K", quiet=True, shares=("expanded",))
 def index_put(input, indices: list[Tensor | None], values, accumulate: bool = False) -> None:
     """input with input[indices] = values; accumulate adds, repeated positions too."""
-    if not indices:
+    if len(indices) == 0:
         raise RuntimeError("index_put: expected at least one index tensor, got none")
     if input.dtype != values.dtype:
         advanced_indexing.fitting(input.shape, indices, values.shape)

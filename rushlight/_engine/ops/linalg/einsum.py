@@ -94,7 +94,7 @@ def einsum(equation: Any, operands: "*Any" = ()):
         equation, operands = _sublists((equation, operands) if one else (equation, *operands))
     elif len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = operands[0]
-    if not operands:
+    if len(operands) == 0:
         raise ValueError("einsum(): must provide at least one operand")
     return _of_equation(equation, list(operands))
 

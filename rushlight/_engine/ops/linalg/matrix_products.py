@@ -128,7 +128,7 @@ def linalg_multi_dot(tensors: list[Tensor]):
 def chain_matmul(matrices: "*Any" = ()):
     """linalg.multi_dot of matrices, given one by one; a single one is returned as it is."""
     deprecated("chain_matmul")
-    if not matrices:
+    if len(matrices) == 0:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
     for t in spread_tensors("chain_matmul", matrices):
         if t.ndim != 2:

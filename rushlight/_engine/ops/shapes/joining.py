@@ -69,7 +69,7 @@ def cat(tensors: list[Tensor], dim: int = 0):
     """The tensors one after the other along an existing dim: sizes agree in the others (RuntimeError), dtypes
     are promoted.
     """
-    if not tensors:
+    if len(tensors) == 0:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     return _cat(promoted(tensors), dim)
 
@@ -129,7 +129,7 @@ def stack(tensors: list[Tensor], dim: int = 0):
     """The tensors, all of one shape (RuntimeError), side by side along a new dim: k of (a, b) and dim 0 give
     (k, a, b).
     """
-    if not tensors:
+    if len(tensors) == 0:
         raise RuntimeError("stack expects a non-empty TensorList")
     return _stack(promoted(tensors), dim)
 
@@ -169,7 +169,7 @@ def _stacked(name: str, doc: str, prepare: Any, dim: Any, *aliases: str) -> None
     """The row NAME: cat, along `dim`, of what `prepare` makes of each tensor."""
 
     def body(tensors: list[Tensor]):
-        if not tensors:
+        if len(tensors) == 0:
             raise RuntimeError(f"{name} expects a non-empty TensorList")
         parts = [prepare(t) for t in tensors]
         return cat(parts, dim(parts[0]) if callable(dim) else dim)
