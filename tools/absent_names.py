@@ -31,7 +31,7 @@ from rushlight._engine.names import placeholders
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "rushlight" / "_engine" / "names" / "placeholders.tsv"
 SKIPPED = re.compile(
-    r"torch\.(_vendor|_inductor\.(kernel|fx_passes\.serialized|codegen\.cutlass)"
+    r"torch\.(_vendor|_inductor\.(fx_passes\.serialized|codegen\.cutlass)"
     r"|_inductor\.autoheuristic\.artifacts|contrib|_sources|utils\.hipify|bin|lib|share|include)\b"
 )
 # Typing's and Python's own, which every file imports.

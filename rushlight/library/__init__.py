@@ -103,9 +103,8 @@ class CustomOpDef:
         # on the meta device it needs no function of register_fake.
         self._only_writes = False
         self._casts: dict[str, Any] = {}  # autocast's dtypes by device type
-        self._rules: dict[
-            type, Callable[..., Any]
-        ] = {}  # by class of modes or tensors with __torch_dispatch__
+        self._rules: dict[type, Callable[..., Any]] = {}  # by class of modes, and of tensors that hear ops
+        self._init_fn: Any = None  # the function that custom_op() was given
 
     def _compute(self, leaves: Any, args: Any, named: Any) -> Any:
         if not self._composite and (MODES or BELOW):
@@ -382,7 +381,7 @@ def custom_op(
     def make(fn: Callable[..., Any]) -> CustomOpDef:
         _OPS[name].clear()
         op = _entry(name)
-        op._opaque = True
+        op._init_fn, op._opaque = fn, True
         op._mutates = {mutates_args} if isinstance(mutates_args, str) else set(mutates_args)
         op.register_kernel(device_types, fn)
         op._declare(signature(fn))

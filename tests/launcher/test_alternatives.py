@@ -117,3 +117,11 @@ def test_nvtx_is_refused_when_a_mark_is_made() -> None:
 
     with pytest.raises(RuntimeError, match="NVTX functions not installed"):
         marked()
+
+
+def test_constants_of_missing_classes_are_missing_too() -> None:
+    missing = import_module("rushlight.sparse").SparseSemiStructuredTensor
+    assert missing._DEFAULT_ALG_ID is missing._DEFAULT_ALG_ID
+    with pytest.raises(AttributeError, match="_default_alg_id"):
+        missing._default_alg_id
+    assert callable(import_module("rushlight._inductor.kernel.flex.common").construct_strides)

@@ -165,6 +165,7 @@ def test_copies_of_ops_are_the_ops():
 
     assert copy.copy(copied) is copied and copy.deepcopy([copied])[0] is copied
     assert copied._opoverload(torch.ones(1)).item() == 2 and copied._qualname == "mylib::copied"
+    assert copied._init_fn.__name__ == "copied" and copied._init_fn(torch.ones(1)).item() == 2
 
 
 def test_autocast_casts_arguments():

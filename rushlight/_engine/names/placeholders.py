@@ -92,8 +92,8 @@ class Absent(type):
 
     def __getattr__(cls, name: str) -> Any:
         # What belongs to a missing class is missing, too. Python and its tools ask for names with an
-        # underscore.
-        if name.startswith("_"):
+        # underscore, but not for constants' (_DEFAULT_ALG_ID).
+        if name.startswith("_") and not name.isupper():
             raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
         found = _class(f"{cls._full}.{name}", name, "")
         setattr(cls, name, found)
