@@ -198,8 +198,12 @@ class _World:
 
     @property
     def group_count(self) -> int:
-        """How many groups there are."""
-        return len(self.groups)
+        """How many groups were made: the next one's name. Programs set it."""
+        return self.made
+
+    @group_count.setter
+    def group_count(self, count: int) -> None:
+        self.made = count
 
     def place(self) -> str:
         """What this rank is in the middle of, for others that wait for it."""
@@ -421,7 +425,7 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
     for member in world.groups.values():
         member.close()
     world.groups.clear()
-    world.default = None
+    world.default, world.made = None, 0
 
 
 def new_group(

@@ -53,6 +53,21 @@ def test_a_pipeline_runs_the_engine_behind_outputs_whose_memory_is_gone() -> Non
     assert x.grad is not None and torch.equal(x.grad, 2 * ones)
     (found,) = engine.run_backward((x * 3,), (ones,), False, False, (x,))
     assert torch.equal(found, 3 * ones)
+    edges = [torch.autograd.graph.get_gradient_edge(t) for t in (x * 3, x)]
+    (found,) = engine.run_backward((edges[0],), (ones,), False, False, (edges[1],))
+    assert torch.equal(found, 3 * ones)
+    one = torch.ones(1, requires_grad=True)
+    (found,) = engine.run_backward((one,), (torch.ones(2, 1, dtype=torch.float64),), False, False, (one,))
+    assert found.tolist() == [2] and found.dtype is torch.float32
+    for given, words in (
+        (((x,), ()), "got 1 tensors and 0 gradients"),
+        (((x,), (None,)), "element 0 of gradients tuple is None"),
+        (((x,), (3,)), "element 0 of gradients tuple is not a Tensor or None"),
+        (((3,), (ones,)), "element 0 of tensors tuple is neither a Tensor nor a GradientEdge"),
+        (([x], (ones,)), "tensors argument is expected to be a tuple, but got list"),
+    ):
+        with pytest.raises(RuntimeError, match=words):
+            engine.run_backward(*given, False, False, (x,))
     with pytest.raises(RuntimeError, match=r"got \[2\] but expected shape compatible with \[4, 3\]"):
         engine.run_backward((x * 3,), (torch.ones(2),), False, False, (x,))
     with pytest.raises(RuntimeError, match="does not require grad"):

@@ -238,3 +238,13 @@ def test_groups_are_found_by_name(alone):
         RuntimeError, match="^Could not resolve the process group registered under the name none$"
     ):
         find("none")
+
+
+def test_the_count_of_groups_is_the_next_ones_name(alone):
+    known = dist.distributed_c10d._world
+    first, second = dist.new_group([0]), dist.new_group([0])
+    dist.destroy_process_group(first)
+    assert known.group_count == 3 and set(known.pg_names.values()) == {"0", "2"}
+    assert known.pg_group_ranks[second] == {0: 0} and known.pg_map[second][0] == "gloo"
+    known.group_count = 7
+    assert dist.new_group([0]).group_name == "7" and known.group_count == 8

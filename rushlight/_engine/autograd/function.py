@@ -545,6 +545,39 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
+def _engine_root(place: int, t: Any, grad: Any) -> tuple[GradientEdge, Tensor]:
+    """Where a pass begins that _Engine runs, and with which gradient. RuntimeError where it cannot."""
+    if not isinstance(t, (Tensor, GradientEdge)):
+        raise RuntimeError(f"element {place} of tensors tuple is neither a Tensor nor a GradientEdge")
+    if t._grad_node is None:
+        raise RuntimeError(f"element {place} of tensors does not require grad and does not have a grad_fn")
+    if grad is None:
+        raise RuntimeError(
+            f"element {place} of gradients tuple is None, but the corresponding Tensor requires grad"
+        )
+    if not isinstance(grad, Tensor):
+        raise RuntimeError(f"element {place} of gradients tuple is not a Tensor or None")
+    if isinstance(t, Tensor):
+        grad = _fitting(place, t, grad)
+    return GradientEdge(t._grad_node, t._output_nr), grad
+
+
+def _fitting(place: int, t: Tensor, grad: Any) -> Tensor:
+    """A gradient of a tensor's dtype and shape. RuntimeError for one that is not made such."""
+    if grad.is_complex() and not t.is_complex():
+        raise RuntimeError(f"invalid gradient at index {place} - got {grad.dtype} for a tensor of {t.dtype}")
+    freed = t.grad_fn is not None and t.shape == (1,) and grad.numel() != 1  # see _Engine.run_backward
+    if grad.shape != t.shape and not freed:
+        try:
+            grad = grad.sum_to_size(t.shape)
+        except RuntimeError:
+            raise RuntimeError(
+                f"invalid gradient at index {place} - got {list(grad.shape)} but expected shape compatible "
+                f"with {list(t.shape)}"
+            ) from None
+    return grad.to(t.dtype)  # type: ignore[no-any-return]
+
+
 class _Engine:
     """`Variable._execution_engine`: the hook that distributed programs use."""
 
@@ -568,24 +601,21 @@ class _Engine:
     ) -> tuple[Any, ...] | None:
         """A backward pass as the engine runs it: the gradients of `inputs`, or None if accumulated.
 
-        A gradient is compared with what its op gave, not with the tensor: pipelines free the memory of what
-        they sent on, and leave one element in it.
+        tensors, grad_tensors, inputs: tuples; gradients are tensors, edges may stand for tensors. A gradient
+        is compared with what its op gave, not with the tensor: pipelines free the memory of what they sent
+        on, and leave one element in it. RuntimeError for others.
         """
         from rushlight._engine.autograd import engine  # it imports this file
 
-        roots: list[Any] = []
-        for place, (t, g) in enumerate(zip(tensors, grad_tensors, strict=True)):
-            if t._grad_node is None:
-                raise RuntimeError(
-                    f"element {place} of tensors does not require grad and does not have a grad_fn"
-                )
-            if g is not None and g.shape != t.shape and t.numel() != 1:
-                raise RuntimeError(
-                    f"invalid gradient at index {place} - got {list(g.shape)} but expected shape compatible "
-                    f"with {list(t.shape)}"
-                )
-            roots.append(t if g is None else GradientEdge(t._grad_node, t._output_nr))
-        grads = list(grad_tensors)
+        for name, given in (("tensors", tensors), ("grad_tensors", grad_tensors)):
+            if not isinstance(given, tuple):
+                raise RuntimeError(f"{name} argument is expected to be a tuple, but got {type(given).__name__}")
+        if len(tensors) != len(grad_tensors):
+            raise RuntimeError(f"got {len(tensors)} tensors and {len(grad_tensors)} gradients")
+        pairs = enumerate(zip(tensors, grad_tensors, strict=True))
+        found = [_engine_root(place, t, g) for place, (t, g) in pairs]
+        roots: list[Any] = [root for root, _ in found]
+        grads: list[Any] = [grad for _, grad in found]
         if accumulate_grad:
             engine.backward(roots, grads, keep_graph, create_graph, inputs=list(inputs) or None)
             return None

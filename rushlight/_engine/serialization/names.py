@@ -43,11 +43,21 @@ def torch_module(module: str, name: str) -> str:
     return _EXCEPTIONS.get((module, name)) or torch_name(module)
 
 
-def full_name(module: str, name: str) -> str:
-    """How a global of a pickle is spelled in messages and allow-lists: torch.nn.Linear, len."""
+def place(module: str, name: str) -> tuple[str, str]:
+    """The module and name that a global of a pickle means, as PyTorch and Python 3 spell them."""
     # Pickles of protocol 2 and below spell the standard library as Python 2 did.
     module, name = _PYTHON_2_NAMES.get((module, name), (module, name))
-    module = torch_module(_PYTHON_2_MODULES.get(module, module), name)
+    return torch_module(_PYTHON_2_MODULES.get(module, module), name), name
+
+
+def path(module: str, name: str) -> str:
+    """How a global of a pickle is spelled in allow-lists: torch.nn.Linear, builtins.len."""
+    return ".".join(place(module, name))
+
+
+def full_name(module: str, name: str) -> str:
+    """How a global of a pickle is spelled in messages: torch.nn.Linear, len."""
+    module, name = place(module, name)
     return name if module == "builtins" else f"{module}.{name}"
 
 

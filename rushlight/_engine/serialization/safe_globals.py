@@ -11,7 +11,7 @@ from typing import Any
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.lazy import package
-from rushlight._engine.serialization.names import full_name, resolve
+from rushlight._engine.serialization.names import path, resolve
 from rushlight._engine.tensors.storages.typed import NAMED
 
 Entry = Callable[..., Any] | tuple[Callable[..., Any], str]
@@ -82,10 +82,10 @@ def _empty_bytes() -> bytes:
 _PYTHON: dict[str, Any] = {
     "collections.OrderedDict": collections.OrderedDict,
     "collections.Counter": collections.Counter,
-    "set": set,
-    "complex": complex,
-    "bytearray": _bytearray,
-    "bytes": _empty_bytes,
+    "builtins.set": set,
+    "builtins.complex": complex,
+    "builtins.bytearray": _bytearray,
+    "builtins.bytes": _empty_bytes,
     "_codecs.encode": _encode,
 }
 _added: list[Entry] = []
@@ -95,7 +95,7 @@ def allowed(module: str, name: str) -> Any:
     """The object of an accepted global; None where the list has no such name."""
     if module == "torch.cuda" and name.endswith("Storage"):
         module = "torch"  # where a storage goes is told beside its class
-    full = full_name(module, name)
+    full = path(module, name)
     found = _PYTHON.get(full)
     if found is not None:
         return found
@@ -105,8 +105,9 @@ def allowed(module: str, name: str) -> Any:
 
 
 def added_by_name() -> dict[str, Any]:
-    """What the program added, by the name that files use for it; what is no such entry is told here, when
-    a file asks for a global that is not known otherwise.
+    """What the program added, by the name that files use for it: builtins.len.
+
+    What is no entry is told here, when a file asks for what the list does not know: others are read.
     """
     return {full: found for found, full in map(_named, _added)}
 
@@ -149,7 +150,7 @@ class safe_globals:
 def _named(entry: Any) -> tuple[Any, str]:
     """The object of an entry and its name in files."""
     if not isinstance(entry, tuple):
-        return entry, full_name(entry.__module__, entry.__qualname__)
+        return entry, path(entry.__module__, entry.__qualname__)
     if len(entry) != 2:
         raise ValueError(
             "Expected tuple of length 2 (global, str of callable full path), but got tuple of length: "

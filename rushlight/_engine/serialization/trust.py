@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
-from rushlight._engine.serialization.names import full_name, is_torch, resolve
+from rushlight._engine.serialization.names import is_torch, path, resolve
 from rushlight._engine.serialization.unpickler import Load, WeightsUnpickler
 
 _REMEDY = (
@@ -60,7 +60,7 @@ def trusting_unpickler(pickle_module: Any, persistent_load: Load) -> type:
 
 
 def globals_of(data: bytes) -> set[tuple[str, str, str]]:
-    """(full name, module, name) of all globals in a pickle, without loading it."""
+    """(path, module, name) of all globals in a pickle, without loading it."""
     import pickletools
 
     found: set[tuple[str, str, str]] = set()
@@ -68,9 +68,9 @@ def globals_of(data: bytes) -> set[tuple[str, str, str]]:
     for opcode, argument, _ in pickletools.genops(data):
         if opcode.name == "GLOBAL":
             module, name = str(argument).split(" ", 1)
-            found.add((full_name(module, name), module, name))
+            found.add((path(module, name), module, name))
         elif opcode.name == "STACK_GLOBAL" and len(texts) >= 2:
-            found.add((full_name(texts[-2], texts[-1]), texts[-2], texts[-1]))
+            found.add((path(texts[-2], texts[-1]), texts[-2], texts[-1]))
         elif isinstance(argument, str):
             texts.append(argument)
     return found

@@ -11,9 +11,10 @@ import io
 import pickle
 import struct
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
-from rushlight._engine.serialization.names import full_name, torch_module
+from rushlight._engine.serialization.names import full_name, place
 from rushlight._engine.serialization.safe_globals import BLOCKED_MODULES, OBJECTS, added_by_name, allowed
 
 Load = Callable[[Any], Any]
@@ -42,7 +43,15 @@ class WeightsUnpickler(_PythonUnpickler):  # type: ignore[misc]
         super().__init__(self._file, encoding=encoding)
         self._load_storage = persistent_load
         self._callable_ids: set[int] = set()
-        self._added = {id(found): found for found in added_by_name().values()}
+        self._objects: set[int] = set()  # classes of OBJECTS that the file has named
+
+    @cached_property
+    def _added(self) -> dict[int, Any]:
+        return {id(found): found for found in added_by_name().values()}  # asked for late: it may raise
+
+    def _is_added(self, cls: type) -> bool:
+        """Whether objects of a class may be made and given a state."""
+        return id(cls) in self._objects or id(cls) in self._added
 
     @property
     def position(self) -> int:
@@ -68,6 +77,7 @@ class WeightsUnpickler(_PythonUnpickler):  # type: ignore[misc]
                 raise EOFError("Ran out of input: the pickled data is cut off") from None
             raise pickle.UnpicklingError(f"the pickled data is damaged ({error})") from error
         except (struct.error, KeyError, ValueError, TypeError, AttributeError, OverflowError) as error:
+            added_by_name()  # raises where it is the program's entries that are wrong
             raise pickle.UnpicklingError(f"the pickled data is damaged: {error}") from error
 
     def read(self, count: int) -> bytes:
@@ -82,7 +92,7 @@ class WeightsUnpickler(_PythonUnpickler):  # type: ignore[misc]
 
     def find_class(self, module: str, name: str) -> Any:
         """The object of an allowed global."""
-        module = torch_module(module, name)
+        module, name = place(module, name)
         if module in BLOCKED_MODULES:
             raise pickle.UnpicklingError(
                 f"Trying to load unsupported GLOBAL {module}.{name} whose module {module} is blocked."
@@ -98,7 +108,7 @@ class WeightsUnpickler(_PythonUnpickler):  # type: ignore[misc]
             )
         self._callable_ids.add(id(found))
         if full_name(module, name) in OBJECTS:
-            self._added[id(found)] = found
+            self._objects.add(id(found))
         return found
 
     def _call(self, function: Any, args: Any) -> None:
@@ -116,7 +126,7 @@ class WeightsUnpickler(_PythonUnpickler):  # type: ignore[misc]
         args, cls = self.stack.pop(), self.stack.pop()
         if cls is collections.OrderedDict or cls is collections.Counter or cls is set:
             self._call(cls, args)
-        elif id(cls) in self._added and isinstance(cls, type):
+        elif isinstance(cls, type) and self._is_added(cls):
             self.append(cls.__new__(cls, *args))
         else:
             raise pickle.UnpicklingError(
@@ -126,7 +136,7 @@ class WeightsUnpickler(_PythonUnpickler):  # type: ignore[misc]
 
     def load_newobj_ex(self) -> None:
         keywords, args, cls = self.stack.pop(), self.stack.pop(), self.stack.pop()
-        if id(cls) not in self._added or not isinstance(cls, type):
+        if not isinstance(cls, type) or not self._is_added(cls):
             raise pickle.UnpicklingError(
                 f"Can only create new object for classes allowlisted via `add_safe_globals` but got {cls}"
             )
@@ -139,7 +149,7 @@ class WeightsUnpickler(_PythonUnpickler):  # type: ignore[misc]
         state, target = self.stack.pop(), self.stack[-1]
         if type(target) is collections.OrderedDict:
             target.__dict__.update(state)
-        elif is_tensor(target) or id(type(target)) in self._added:
+        elif is_tensor(target) or self._is_added(type(target)):
             set_state(target, state)
         else:
             raise pickle.UnpicklingError(
@@ -166,7 +176,7 @@ class WeightsUnpickler(_PythonUnpickler):  # type: ignore[misc]
 
     def _settable(self) -> Any:
         target = self.stack[-1]
-        if type(target) in _DICTS or (id(type(target)) in self._added and isinstance(target, dict)):
+        if type(target) in _DICTS or (isinstance(target, dict) and self._is_added(type(target))):
             return target
         raise pickle.UnpicklingError(
             f"Can only SETITEM for dict, collections.OrderedDict, collections.Counter, but got {type(target)}"

@@ -110,6 +110,26 @@ def test_allowing_a_class() -> None:
     assert torch.serialization.get_unsafe_globals_in_checkpoint(file()) == [f"{__name__}.Plain"]
 
 
+def test_names_of_entries_are_pytorchs() -> None:
+    """Names have their module, builtins, too; what is blocked is so under Python 2's names, and in halves."""
+    before = torch.serialization.get_safe_globals()
+
+    def read(name: str, text: bytes) -> Any:
+        with torch.serialization.safe_globals([(len, name)]):
+            return torch.load(archive(b"\x80\x02c" + text + b"\n."))
+
+    assert read("builtins.len", b"__builtin__\nlen") is read("builtins.len", b"builtins\nlen") is len
+    for name, text, words in (
+        ("len", b"builtins\nlen", "GLOBAL len was not an allowed global"),
+        ("sys.intern", b"__builtin__\nintern", "GLOBAL sys.intern whose module sys is blocked"),
+        ("os.system", b"builtins\nos.system", "GLOBAL os.system was not an allowed global"),
+    ):
+        with pytest.raises(REFUSED, match=words):
+            read(name, text)
+    told = torch.serialization.get_unsafe_globals_in_checkpoint(archive(b"\x80\x02c__builtin__\nlen\n."))
+    assert told == ["builtins.len"] and torch.serialization.get_safe_globals() == before
+
+
 def test_dtypes_of_every_name_are_read() -> None:
     dtypes = [d for d in map(vars(torch).get, dir(torch)) if isinstance(d, torch.dtype)]
     names = ("uint1", "int4", "bits8", "qint8", "quint4x2", "complex32", "float8_e8m0fnu", "float4_e2m1fn_x2")
@@ -128,6 +148,8 @@ def test_entries_that_allow_nothing_are_told_when_a_file_is_read() -> None:
     ):
         with torch.serialization.safe_globals([entry]), pytest.raises(kind, match=words):
             torch.load(saved({"a": Plain()}))
+        with torch.serialization.safe_globals([entry]):  # a file that asks for nothing of it is read
+            assert torch.load(saved(torch.nn.Linear(1, 1).state_dict()))["weight"].shape == (1, 1)
     with pytest.raises(TypeError, match="unhashable type: 'list'"):
         torch.serialization.add_safe_globals([[Plain]])
     with torch.serialization.safe_globals([(torch.uint1, "torch.uint1"), (torch.float32, "torch.float32")]):
