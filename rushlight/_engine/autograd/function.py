@@ -609,7 +609,9 @@ class _Engine:
 
         for name, given in (("tensors", tensors), ("grad_tensors", grad_tensors)):
             if not isinstance(given, tuple):
-                raise RuntimeError(f"{name} argument is expected to be a tuple, but got {type(given).__name__}")
+                raise RuntimeError(
+                    f"{name} argument is expected to be a tuple, but got {type(given).__name__}"
+                )
         if len(tensors) != len(grad_tensors):
             raise RuntimeError(f"got {len(tensors)} tensors and {len(grad_tensors)} gradients")
         pairs = enumerate(zip(tensors, grad_tensors, strict=True))

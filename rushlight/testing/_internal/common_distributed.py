@@ -153,7 +153,7 @@ def create_tcp_store(
     """A TCPStore at a free port."""
     port = find_free_port()
     return dist.TCPStore(
-        addr, port, world_size, is_master, wait_for_workers=wait_for_workers, use_libuv=use_libuv
+        addr, port, world_size, is_master, timeout, wait_for_workers=wait_for_workers, use_libuv=use_libuv
     )
 
 
@@ -196,7 +196,7 @@ def simple_sparse_reduce_tests(
 
 
 def init_multigpu_helper(world_size: int, backend: str) -> dict[int, list[int]]:
-    """The devices of each rank, as many for each; one where there are fewer devices than ranks."""
+    """The devices of each rank: one, or none where there are fewer devices than ranks."""
     there = range(torch.cuda.device_count())
     share = len(there) // world_size if world_size > len(there) else 1
     return {rank: list(there[rank * share : (rank + 1) * share]) for rank in range(world_size)}

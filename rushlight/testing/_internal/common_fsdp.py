@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,7 +30,7 @@ from rushlight.futures import Future
 from rushlight.testing._internal.common_distributed import run_subtests
 from rushlight.testing._internal.common_utils import set_rng_seed
 from rushlight.testing._internal.distributed.processes import MultiProcContinuousTest, MultiProcessTestCase
-from rushlight.testing._internal.distributed.skips import TEST_SKIPS
+from rushlight.testing._internal.distributed.skips import own_device
 from rushlight.testing._internal.distributed.threads import MultiThreadedTestCase
 
 DEVICE_TYPE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -156,20 +155,20 @@ class TransformerWithSharedParams(FSDPTestModel):
         self.rank, self.world_size, self.bs = group.rank(), group.size(), 2
         if deterministic:
             torch.manual_seed(0)
-        words, width = 23, 16
-        self.embed_tokens = nn.Embedding(words, width)
-        self.transformer = nn.Transformer(
-            d_model=width, num_encoder_layers=2, num_decoder_layers=2, dim_feedforward=8, dropout=0.1
-        )
-        self.output_proj = nn.Linear(width, words)
-        self.output_proj.weight = self.embed_tokens.weight
-        self.register_buffer("vocab_bias", self.embed_tokens.weight.new_ones(width))
-        self.register_buffer("long_buffer", torch.zeros(width, dtype=torch.long))
+        self._fill(words=23, width=16)
         self.bn = nn.BatchNorm1d(self.bs) if add_bn else nn.Identity()
         if device_init_mode == DEVICEInitMode.DEVICE_BEFORE:
             self.to(DEVICE_TYPE)
-        if deterministic:
-            self.eval()
+        self.train(not deterministic)
+
+    def _fill(self, words: int, width: int) -> None:
+        sizes: dict[str, Any] = {"num_encoder_layers": 2, "num_decoder_layers": 2, "dim_feedforward": 8}
+        self.embed_tokens = nn.Embedding(words, width)
+        self.transformer = nn.Transformer(width, **sizes)
+        self.output_proj = nn.Linear(width, words)
+        self.output_proj.weight = self.embed_tokens.weight
+        for name, buffer in (("vocab_bias", torch.ones(width)), ("long_buffer", torch.zeros(width).long())):
+            self.register_buffer(name, buffer)
 
     def get_input(self, device: Any) -> tuple[Tensor, ...]:
         """Two sequences of words."""
@@ -238,8 +237,8 @@ class MLP(nn.Module):
         dim_multiplier: int = 4,
     ) -> None:
         super().__init__()
-        self.in_proj = nn.Linear(dim, dim_multiplier * dim, device=device, bias=bias)
-        self.out_proj = nn.Linear(dim_multiplier * dim, dim, device=device, bias=bias)
+        sizes = dim, dim_multiplier * dim
+        self.in_proj, self.out_proj = (nn.Linear(*n, bias, device) for n in (sizes, sizes[::-1]))
         if with_buffer:
             self.register_buffer("buffer", torch.randn(dim, device=device))
         else:
@@ -450,8 +449,7 @@ class FSDPTest(FSDPTestMixin, MultiProcessTestCase):
     def _run(cls, rank: int, test_name: str, file_name: str, parent_pipe: Connection, **kwargs: Any) -> None:
         self = cls(test_name)
         self.rank, self.file_name = rank, file_name
-        if torch.accelerator.device_count() < self.world_size:
-            sys.exit(TEST_SKIPS[f"multi-gpu-{self.world_size}"].exit_code)
+        own_device(rank, self.world_size)
         if kwargs.get("fake_pg"):
             dist.init_process_group("fake", rank=rank, world_size=self.world_size, store=dist.HashStore())
         else:
@@ -459,14 +457,12 @@ class FSDPTest(FSDPTestMixin, MultiProcessTestCase):
             dist.init_process_group(
                 DISTRIBUTED_BACKEND, init_method=self.init_method, world_size=size, rank=rank
             )
-        own = rank % DEVICE_COUNT
-        torch.accelerator.set_device_index(own)
-        dist.barrier(device_ids=[own])
+        dist.barrier(device_ids=[rank])
         torch._dynamo.reset()
         set_rng_seed()
         self.run_test(test_name, parent_pipe)
         torch._dynamo.reset()
-        dist.barrier(device_ids=[own])
+        dist.barrier(device_ids=[rank])
         dist.destroy_process_group()
 
 
@@ -487,9 +483,7 @@ class FSDPTestContinuous(FSDPTestMixin, MultiProcContinuousTest):
 
     @classmethod
     def _init_pg(cls, rank: int, world_size: int, rdvz_file: str) -> None:
-        if torch.accelerator.device_count() < world_size:
-            sys.exit(TEST_SKIPS[f"multi-gpu-{world_size}"].exit_code)
-        torch.accelerator.set_device_index(rank % DEVICE_COUNT)
+        own_device(rank, world_size)
         super()._init_pg(rank, world_size, rdvz_file)
 
     def setUp(self) -> None:

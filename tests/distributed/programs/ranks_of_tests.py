@@ -2,6 +2,7 @@
 
 import copy
 import io
+import sys
 import unittest
 
 import torch
@@ -46,6 +47,9 @@ class Processes(MultiProcessTestCase):
 
     def test_fails(self):
         self.assertEqual(self.rank, 0)
+
+    def test_ends(self):
+        sys.exit(self.TEST_ERROR_EXIT_CODE)
 
     @skip_if_lt_x_gpu(8)
     def test_skips(self):
@@ -103,6 +107,13 @@ class Threads(MultiThreadedTestCase):
         dist.gather(torch.tensor([float(rank)]), listed, dst=1)
         dist.scatter(into := torch.empty(1), listed, src=1)
         self.assertEqual(into, torch.tensor([float(rank)]))
+
+    def perThreadSetUp(self):
+        if "unready" in self.id():
+            raise ValueError("not ready")
+
+    def test_unready(self):
+        pass
 
     def test_fails(self):
         if self.rank == 1:

@@ -7,6 +7,7 @@ import logging
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import rushlight.distributed as dist
@@ -44,12 +45,10 @@ def with_checkpoint_logging(
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> None:
-        logger = logging.getLogger(logger_name)
-        before = logger.level
-        logger.setLevel(level)
-        try:
+        heard = logging.getLogger(logger_name)
+        with ExitStack() as afterwards:
+            afterwards.callback(heard.setLevel, heard.level)
+            heard.setLevel(level)
             func(*args, **kwargs)
-        finally:
-            logger.setLevel(before)
 
     return wrapper

@@ -45,9 +45,8 @@ class MLPModule(nn.Module):
     def __init__(self, device: Any, bias: bool = True) -> None:
         super().__init__()
         torch.manual_seed(5)
-        self.net1 = nn.Linear(10, 16, bias=bias, device=device)
-        self.relu = nn.ReLU()
-        self.net2 = nn.Linear(16, 10, bias=bias, device=device)
+        there, back = (nn.Linear(n, m, bias, device) for n, m in ((10, 16), (16, 10)))
+        self.net1, self.relu, self.net2 = there, nn.ReLU(), back
 
     def forward(self, x: Tensor) -> Tensor:
         found: Tensor = self.net2(self.relu(self.net1(x)))
@@ -119,10 +118,8 @@ class FeedForward(nn.Module):
 
     def __init__(self, dim: int, hidden_dim: int, dropout_p: float) -> None:
         super().__init__()
-        self.w1 = nn.Linear(dim, hidden_dim)
-        self.gelu = nn.GELU()
-        self.w2 = nn.Linear(hidden_dim, dim)
-        self.resid_dropout = nn.Dropout(dropout_p)
+        there, back = (nn.Linear(n, m) for n, m in ((dim, hidden_dim), (hidden_dim, dim)))
+        self.w1, self.gelu, self.w2, self.resid_dropout = there, nn.GELU(), back, nn.Dropout(dropout_p)
 
     def forward(self, x: Tensor) -> Tensor:
         found: Tensor = self.resid_dropout(self.w2(self.gelu(self.w1(x))))
@@ -134,16 +131,15 @@ class Experts(nn.Module):
 
     def __init__(self, dim: int, hidden_dim: int, num_experts: int) -> None:
         super().__init__()
-        self.num_experts = num_experts
-        self.w1 = nn.Parameter(torch.empty(num_experts, hidden_dim, dim))
-        self.w2 = nn.Parameter(torch.empty(num_experts, dim, hidden_dim))
+        self.num_experts, self.gelu = num_experts, nn.GELU()
+        sizes = (num_experts, hidden_dim, dim), (num_experts, dim, hidden_dim)
+        self.w1, self.w2 = (nn.Parameter(torch.empty(size)) for size in sizes)
         self.reset_parameters()
-        self.gelu = nn.GELU()
 
     def reset_parameters(self) -> None:
         """Draw the weights anew."""
-        nn.init.normal_(self.w1, std=0.02)
-        nn.init.normal_(self.w2, std=0.02)
+        for weight in (self.w1, self.w2):
+            nn.init.normal_(weight, std=0.02)
 
     def forward(self, x: Tensor) -> Tensor:
         w1, w2 = (w.to_local() if isinstance(w, DTensor) else w for w in (self.w1, self.w2))
@@ -198,14 +194,13 @@ class TransformerBlock(nn.Module):
 
     def __init__(self, args: ModelArgs) -> None:
         super().__init__()
-        self.attention_norm = nn.LayerNorm(args.dim)
-        self.attention = Attention(args)
-        self.ffn_norm = nn.LayerNorm(args.dim)
-        self.has_experts = args.num_experts > 0
+        width, experts = args.dim, args.num_experts
+        self.attention_norm, self.attention = nn.LayerNorm(width), Attention(args)
+        self.ffn_norm, self.has_experts = nn.LayerNorm(width), experts > 0
         if self.has_experts:
-            self.expert_layer = ExpertLayer(args.num_experts, args.dim, 4 * args.dim)
+            self.expert_layer = ExpertLayer(experts, width, 4 * width)
         else:
-            self.feed_forward = FeedForward(args.dim, 4 * args.dim, args.dropout_p)
+            self.feed_forward = FeedForward(width, 4 * width, args.dropout_p)
 
     def forward(self, x: Tensor) -> Tensor:
         h = x + self.attention(self.attention_norm(x))
@@ -218,16 +213,15 @@ class Transformer(nn.Module):
 
     def __init__(self, args: ModelArgs) -> None:
         super().__init__()
-        self.model_args, self.max_seq_len = args, args.max_seq_len
-        self.tok_embeddings = nn.Embedding(args.vocab_size, args.dim)
-        self.pos_embeddings = nn.Embedding(args.max_seq_len, args.dim)
+        self.model_args = args
+        self.max_seq_len, self.checkpoint_activations = args.max_seq_len, args.checkpoint_activations
+        rows, width = (args.vocab_size, args.max_seq_len), args.dim
+        self.tok_embeddings, self.pos_embeddings = (nn.Embedding(n, width) for n in rows)
         self.dropout = nn.Dropout(args.dropout_p)
-        self.layers = nn.ModuleList([TransformerBlock(args) for _ in range(args.n_layers)])
-        self.norm = nn.LayerNorm(args.dim)
-        self.output = nn.Linear(args.dim, args.vocab_size, bias=False)
+        self.layers = nn.ModuleList(TransformerBlock(args) for _ in range(args.n_layers))
+        self.norm, self.output = nn.LayerNorm(width), nn.Linear(width, args.vocab_size, bias=False)
         if args.weight_tying:
             self.output.weight = self.tok_embeddings.weight
-        self.checkpoint_activations = args.checkpoint_activations
 
     def forward(self, tokens: Tensor) -> Tensor:
         length = tokens.size(1)

@@ -38,10 +38,8 @@ _UFUNCS: dict[str, Callable[[Array, Array], Array]] = {
 class Meeting:
     """Where the threads of a group meet: what each has given to an operation, and letters between two."""
 
-    over = threading.Event()  # a rank has failed: nobody waits any longer
-
-    def __init__(self, size: int) -> None:
-        self.size = size
+    def __init__(self, size: int, over: threading.Event) -> None:
+        self.size, self.over = size, over  # over: a rank has failed, and nobody waits any longer
         self._given: dict[int, dict[int, Any]] = {}  # by the number of the operation, and by rank
         self._taken: dict[int, int] = {}
         self._letters: dict[tuple[int, int, int], deque[Array]] = {}  # by sender, receiver and tag
@@ -198,17 +196,19 @@ class ThreadWire(SoloWire):
 class ProcessLocalGroup(ProcessGroup, own=True):
     """A group of threads of this process."""
 
+    over = threading.Event()  # of the present ranks
     _meetings: dict[str, Meeting] = {}
 
     @classmethod
     def exception_handle(cls, exc: BaseException) -> None:
         """A rank has failed: others that wait for it end."""
-        Meeting.over.set()
+        cls.over.set()
 
     @classmethod
     def reset(cls) -> None:
-        """Nobody has failed, and nobody waits."""
-        Meeting.over.clear()
+        """Others are the ranks now, of whom nobody has failed; threads that are left of the last ones end."""
+        cls.over.set()
+        cls.over = threading.Event()
         cls._meetings.clear()
 
     def getBackendName(self) -> str:
@@ -222,7 +222,7 @@ def _create_threaded_pg(
     """This thread's part of a group whose ranks have the same store."""
     known = ProcessLocalGroup._meetings
     if rank == 0:
-        first = Meeting(world_size)
+        first = Meeting(world_size, ProcessLocalGroup.over)
         known[str(id(first))] = first
         prefix_store.set("meeting", str(id(first)))
     meeting = known[prefix_store.get("meeting").decode()]

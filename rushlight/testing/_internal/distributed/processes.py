@@ -20,10 +20,11 @@ from typing import Any
 import rushlight as torch
 import rushlight.distributed as dist
 from rushlight.testing._internal.common_utils import TestCase, set_rng_seed
-from rushlight.testing._internal.distributed.skips import TEST_SKIPS
+from rushlight.testing._internal.distributed.skips import TEST_SKIPS, environment
 
 DEFAULT_WORLD_SIZE = 4
 TIMEOUT_DEFAULT = int(os.getenv("DISTRIBUTED_TESTS_DEFAULT_TIMEOUT", "300"))
+_PATIENCE = 10.0  # seconds for processes that were told to end
 TIMEOUT_OVERRIDE = {"test_ddp_uneven_inputs": 400, "test_DistributedDataParallel": 500}
 
 
@@ -40,33 +41,50 @@ def backend_of(device: Any) -> str:
 class RanksTestCase(TestCase):
     """A test case whose tests run on several ranks, and which is itself no rank."""
 
-    _waits = "join_or_run"  # the method that makes of a test what the main process does instead
+    rank: int
+    MAIN_PROCESS_RANK = -1  # of the process or thread that waits for the ranks
 
     def __init__(self, method_name: str = "runTest", methodName: str = "runTest") -> None:
         name = method_name if methodName == "runTest" else methodName
         super().__init__(name)
         if hasattr(self, name):
-            setattr(self, name, getattr(self, self._waits)(getattr(self, name)))
+            setattr(self, name, self.join_or_run(getattr(self, name)))
         elif methodName != "runTest":
             raise ValueError(f"no such test method in {self.__class__}: {methodName}")
+
+    def join_or_run(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        """The test of a rank; for who is no rank, waiting for the ranks."""
+
+        @functools.wraps(fn)
+        def chosen(test: RanksTestCase, **kwargs: Any) -> None:
+            if test.rank == test.MAIN_PROCESS_RANK:
+                test._wait(fn)
+            else:
+                fn(**kwargs)
+
+        return types.MethodType(chosen, self)
+
+    def _wait(self, fn: Callable[..., Any]) -> None:
+        """Wait until all ranks have run a test, and raise what it is to raise."""
+        raise NotImplementedError
 
 
 class MultiProcessTestCase(RanksTestCase):
     """Each test is run by `world_size` processes, which setUp() starts by _spawn_processes().
 
-    A rank has `rank` and `file_name`, a file for a FileStore. A rank's exception, an exit status other than
-    0 and a rank that does not end in time are the test's failure; a skip in a rank is the test's.
+    A rank has `rank` and `file_name`, a file for a FileStore. A rank's exception, an exit status of rank 0
+    other than 0 and a rank that does not end in time are the test's failure; a skip in rank 0 is the test's.
     """
 
-    MAIN_PROCESS_RANK = -1
     TEST_ERROR_EXIT_CODE = 10  # of a rank whose test raised
 
-    rank: int
     file_name: str
     processes: list[Any]
     pid_to_pipe: dict[int, Connection]  # where a rank tells its exception
     special_return_code_checks: dict[Any, int]  # test -> the exit status that it is to have
     skip_return_code_checks: list[Any]  # tests that may have any
+    _told: dict[int, str]  # what ranks have said of their exceptions
+    _late: list[int]  # ranks that did not end in time
 
     def _should_stop_test_suite(self) -> bool:
         return False
@@ -86,22 +104,13 @@ class MultiProcessTestCase(RanksTestCase):
         """Whether this is rank 0."""
         return self.rank == 0
 
-    def join_or_run(self, fn: Callable[[], Any]) -> Callable[[], Any]:
-        """The test of a rank; for the main process, waiting for the ranks."""
-
-        @functools.wraps(fn)
-        def wrapper(self: MultiProcessTestCase) -> None:
-            if self.rank == self.MAIN_PROCESS_RANK:
-                self._join_processes(fn)
-            else:
-                fn()
-
-        return types.MethodType(wrapper, self)
+    def _wait(self, fn: Callable[..., Any]) -> None:
+        self._join_processes(fn)
 
     def setUp(self) -> None:
         super().setUp()
         self.special_return_code_checks, self.skip_return_code_checks = {}, []
-        self.processes, self.pid_to_pipe = [], {}
+        self.processes, self.pid_to_pipe, self._told, self._late = [], {}, {}, []
         self.rank = self.MAIN_PROCESS_RANK
         with tempfile.NamedTemporaryFile(delete=False) as file:
             self.file_name = file.name
@@ -110,24 +119,26 @@ class MultiProcessTestCase(RanksTestCase):
         super().tearDown()
         for process in self.processes:
             process.terminate()
+        for process in self.processes:
+            _end(process, _PATIENCE)
         self.processes = []
+        with contextlib.suppress(OSError):  # a FileStore may have removed it
+            os.remove(self.file_name)
 
     def _current_test_name(self) -> str:
         return self.id().split(".")[-1]
 
     def _start_processes(self, proc: Any) -> None:
-        self.processes = []
-        for rank in range(int(self.world_size)):
-            here, there = torch.multiprocessing.Pipe()
-            process = proc(
-                target=self.__class__._run,
-                name=f"process {rank}",
-                args=(rank, self._current_test_name(), self.file_name, there),
-                kwargs={"fake_pg": getattr(self, "fake_pg", False)},
-            )
+        test, more = self._current_test_name(), {"fake_pg": getattr(self, "fake_pg", False)}
+        pipes = [torch.multiprocessing.Pipe() for _ in range(int(self.world_size))]
+        self.processes = [
+            proc(target=self._run, name=f"process {n}", args=(n, test, self.file_name, there), kwargs=more)
+            for n, (_, there) in enumerate(pipes)
+        ]
+        for process, (here, there) in zip(self.processes, pipes, strict=True):
             process.start()
+            there.close()  # the rank's end is the only one then: what it does not say is not waited for
             self.pid_to_pipe[process.pid] = here
-            self.processes.append(process)
 
     def _spawn_processes(self) -> None:
         self._start_processes(torch.multiprocessing.get_context("spawn").Process)
@@ -157,17 +168,28 @@ class MultiProcessTestCase(RanksTestCase):
     def _join_processes(self, fn: Callable[[], Any]) -> None:
         limit, begun = get_timeout(self.id()), time.monotonic()
         try:
-            while any(process.exitcode is None for process in self.processes):
-                late = time.monotonic() - begun > limit
-                if late or self._errors():
+            while running := [n for n, process in enumerate(self.processes) if process.exitcode is None]:
+                self._listen()
+                if time.monotonic() - begun > limit:
+                    self._late = running
+                if self._late or self._errors():
                     for process in self.processes:
                         process.terminate()
                     break
                 time.sleep(0.02)
+            self._listen()
             self._check_return_codes(fn, time.monotonic() - begun)
         finally:
             for pipe in self.pid_to_pipe.values():
                 pipe.close()
+
+    def _listen(self) -> None:
+        """Hear ranks at once: one with much to say does not end before."""
+        for rank, process in enumerate(self.processes):
+            pipe = self.pid_to_pipe[process.pid]
+            with contextlib.suppress(EOFError, ConnectionError):
+                while pipe.poll():
+                    self._told[rank] = pipe.recv()
 
     def _errors(self) -> list[tuple[int, Any]]:
         ends = list(enumerate(self.processes))
@@ -178,14 +200,15 @@ class MultiProcessTestCase(RanksTestCase):
             return
         told = [
             f"Process {rank} exited with error code {self.TEST_ERROR_EXIT_CODE} and exception:\n"
-            f"{self.pid_to_pipe[process.pid].recv()}\n"
-            for rank, process in self._errors()
+            f"{self._told.get(rank, 'none was told')}\n"
+            for rank, _ in self._errors()
         ]
         if told:
             raise RuntimeError("".join(told))
-        for rank, process in enumerate(self.processes):
-            if process.exitcode is None:
-                raise RuntimeError(f"Process {rank} terminated or timed out after {elapsed_time} seconds")
+        if self._late:
+            raise RuntimeError(
+                f"Process {self._late[0]} terminated or timed out after {elapsed_time} seconds"
+            )
         if fn in self.skip_return_code_checks:
             return
         first = self.processes[0]
@@ -205,14 +228,13 @@ class DistributedTestBase(MultiProcessTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        os.environ["WORLD_SIZE"] = str(self.world_size)
+        self.enterContext(environment(WORLD_SIZE=str(self.world_size)))  # ranks ask it
         self._spawn_processes()
 
     def tearDown(self) -> None:
+        super().tearDown()
         with contextlib.suppress(AssertionError):
             dist.destroy_process_group()
-        with contextlib.suppress(OSError):
-            os.remove(self.file_name)
 
     def backend(self, device: Any) -> str:
         """The backend for a kind of device."""
@@ -256,7 +278,6 @@ class MultiProcContinuousTest(RanksTestCase):
     After a test that failed the others of its class are skipped: its ranks may be anywhere.
     """
 
-    MAIN_PROCESS_RANK = -1
     world_size: int = -2  # not told: as many as there are devices
     rank: int = -2
     rdvz_file: str | None = None
@@ -267,7 +288,6 @@ class MultiProcContinuousTest(RanksTestCase):
     task_queues: list[Any] = []
     completion_queues: list[Any] = []
     pg: Any = None
-    _waits = "_worker_run_main_wait"
 
     @classmethod
     def backend_str(cls) -> str | None:
@@ -371,8 +391,8 @@ class MultiProcContinuousTest(RanksTestCase):
         if cls._processes_spawned:
             for tasks in cls.task_queues:
                 tasks.put(None)
-            for process in cls.processes:
-                process.join()
+            for process in cls.processes:  # after a failure some may wait for each other
+                _end(process, _PATIENCE if cls.poison_pill else cls.timeout.total_seconds())
             cls._processes_spawned = False
             with contextlib.suppress(OSError):
                 os.remove(str(cls.rdvz_file))
@@ -387,17 +407,7 @@ class MultiProcContinuousTest(RanksTestCase):
         for tasks in self.task_queues:
             tasks.put(self.id())
 
-    def _worker_run_main_wait(self, fn: Callable[[], Any]) -> Callable[[], Any]:
-        @functools.wraps(fn)
-        def wrapper(self: MultiProcContinuousTest, **kwargs: Any) -> None:
-            if self.rank == self.MAIN_PROCESS_RANK:
-                self._join()
-            else:
-                fn(**kwargs)
-
-        return types.MethodType(wrapper, self)
-
-    def _join(self) -> None:
+    def _wait(self, fn: Callable[..., Any]) -> None:
         """Wait for what all ranks say of the test, and raise the first one's failure or skip."""
         pairs = zip(self.processes, self.completion_queues, strict=True)
         limit = get_timeout(self.id())
@@ -408,6 +418,14 @@ class MultiProcContinuousTest(RanksTestCase):
                     self.__class__.poison_pill = True
                 raise answer
             self.assertEqual(answer, self.id())
+
+
+def _end(process: Any, patience: float) -> None:
+    """Wait for the end of a process; one that does not end in time is killed."""
+    process.join(patience)
+    if process.exitcode is None:
+        process.kill()
+        process.join()
 
 
 def _skip_of(error: BaseException) -> unittest.SkipTest | None:

@@ -46,6 +46,10 @@ TEST_SKIPS = {
 }
 
 
+def _why(reason: str) -> TestSkip:
+    return TEST_SKIPS.get(reason, TEST_SKIPS["generic"])  # of more devices than statuses are told of
+
+
 class DistTestCases:
     """Which backends have no collective of a name, and which have a feature."""
 
@@ -75,7 +79,7 @@ def _unless(found: Callable[[], str | None]) -> Callable[[Test], Test]:
             reason = found()
             if reason is None:
                 return test(*args, **kwargs)
-            _skip(args, TEST_SKIPS[reason])
+            _skip(args, _why(reason))
             return None
 
         return wrapper  # type: ignore[return-value]
@@ -88,6 +92,13 @@ def _skip(args: tuple[Any, ...], told: TestSkip) -> None:
     if handled is None:
         sys.exit(told.exit_code)
     handled(told.message)
+
+
+def own_device(rank: int, ranks: int) -> None:
+    """Device `rank` becomes the current one; with fewer devices than ranks the process ends as a skip."""
+    if torch.accelerator.device_count() < ranks:
+        sys.exit(_why(f"multi-gpu-{ranks}").exit_code)
+    torch.accelerator.set_device_index(rank)
 
 
 def at_least_x_gpu(x: int) -> bool:
@@ -244,7 +255,8 @@ def sm_is_or_higher_than(device: torch.device, major: int, minor: int) -> bool:
 
 
 @contextmanager
-def _environment(**values: str) -> Iterator[None]:
+def environment(**values: str) -> Iterator[None]:
+    """Inside, variables of the environment have these values."""
     with patch.dict(os.environ, values):
         yield
 
@@ -254,7 +266,7 @@ def with_nccl_blocking_wait(func: Test) -> Test:
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        with _environment(TORCH_NCCL_BLOCKING_WAIT="1"):
+        with environment(TORCH_NCCL_BLOCKING_WAIT="1"):
             os.environ.pop("TORCH_NCCL_ASYNC_ERROR_HANDLING", None)
             return func(*args, **kwargs)
 
@@ -268,11 +280,15 @@ def with_dist_debug_levels(levels: Sequence[str]) -> Callable[[Test], Test]:
         @functools.wraps(func)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
             result = None
-            for level in levels:
-                with _environment(TORCH_DISTRIBUTED_DEBUG=level):
-                    dist.set_debug_level_from_env()
-                    result = func(*args, **kwargs)
-                    dist.barrier()
+            before = dist.get_debug_level()
+            try:
+                for level in levels:
+                    with environment(TORCH_DISTRIBUTED_DEBUG=level):
+                        dist.set_debug_level_from_env()
+                        result = func(*args, **kwargs)
+                        dist.barrier()
+            finally:
+                dist.set_debug_level(before)
             return result
 
         return wrapper  # type: ignore[return-value]

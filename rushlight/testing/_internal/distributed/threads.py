@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import sys
 import threading
+import time
 import traceback
-import types
 import unittest
 from collections.abc import Callable, Sequence
 from queue import Queue
@@ -39,25 +39,38 @@ def spawn_threads_and_init_comms(
         store = dist.HashStore()
 
         def rank_runs(rank: int) -> None:
-            dist.init_process_group(backend="threaded", rank=rank, world_size=world_size, store=store)
-            _told(MultiThreadedTestCase.exception_queue, rank, lambda: func(self, *args, **kwargs))
-            dist.destroy_process_group()
+            _be_rank(rank, world_size, store, lambda: func(self, *args, **kwargs))
 
-        threads = [threading.Thread(target=rank_runs, args=(rank,)) for rank in range(world_size)]
-        for thread in threads:
-            thread.start()
-        MultiThreadedTestCase._join_threads(threads, func)
+        threads = [_started(rank_runs, rank) for rank in range(world_size)]
+        MultiThreadedTestCase._join_threads(threads, func, timeout)
 
     return wrapper
 
 
-def _told(queue: Queue[Any], rank: int, run: Callable[[], Any]) -> None:
-    """Run a rank's test; what it raises goes into the queue, and ends the other ranks."""
+def _started(run: Callable[..., Any], *args: Any) -> threading.Thread:
+    thread = threading.Thread(target=run, args=args, daemon=True)  # one that hangs does not keep the process
+    thread.start()
+    return thread
+
+
+def _be_rank(rank: int, size: int, store: Any, run: Callable[[], Any]) -> None:
+    """Join the world, run and leave it; what is raised goes into the queue, and ends the other ranks.
+
+    A thread that was waited for in vain may come here when others are the ranks, or nobody is: it leaves
+    their groups, and the process's, as they are.
+    """
+    over, joined = ProcessLocalGroup.over, None
     try:
+        dist.init_process_group(backend="threaded", rank=rank, world_size=size, store=store)
+        joined = dist.group.WORLD
         run()
     except BaseException as error:
-        queue.put((rank, sys.exc_info()))
-        ProcessLocalGroup.exception_handle(error)
+        if over is ProcessLocalGroup.over:
+            MultiThreadedTestCase.exception_queue.put((rank, sys.exc_info()))
+            ProcessLocalGroup.exception_handle(error)
+    finally:
+        if joined is not None and dist.group.WORLD is joined:
+            dist.destroy_process_group()
 
 
 class MultiThreadedTestCase(RanksTestCase):
@@ -82,17 +95,8 @@ class MultiThreadedTestCase(RanksTestCase):
     def _current_test_name(self) -> str:
         return self.id().split(".")[-1]
 
-    def join_or_run(self, fn: Callable[[], Any]) -> Callable[[], Any]:
-        """The test of a rank; for the main thread, waiting for the ranks."""
-
-        @functools.wraps(fn)
-        def wrapper(self: MultiThreadedTestCase) -> None:
-            if self.rank == self.MAIN_THREAD_RANK:
-                self._join_threads(self.threads, fn)
-            else:
-                fn()
-
-        return types.MethodType(wrapper, self)
+    def _wait(self, fn: Callable[..., Any]) -> None:
+        self._join_threads(self.threads, fn)
 
     def perThreadSetUp(self) -> None:
         """What is done on each thread before its test."""
@@ -113,10 +117,7 @@ class MultiThreadedTestCase(RanksTestCase):
         _install_threaded_pg()
         self.__class__.global_store = dist.HashStore()
         for rank in range(self.world_size):
-            arguments = self._current_test_name, rank, self.world_size
-            thread = threading.Thread(target=self.__class__._run, args=arguments)
-            thread.start()
-            self.threads.append(thread)
+            self.threads.append(_started(self.__class__._run, self._current_test_name, rank, self.world_size))
 
     @classmethod
     def _run(cls, test_name: str, rank: int, world_size: int, **kwargs: Any) -> None:
@@ -126,30 +127,34 @@ class MultiThreadedTestCase(RanksTestCase):
 
     def run_test_with_threaded_pg(self, test_name: str, rank: int, world_size: int) -> None:
         """Be a rank: join the world and run the test."""
-        store = self.__class__.global_store
-        dist.init_process_group(backend="threaded", rank=rank, world_size=world_size, store=store)
-        try:
-            self.perThreadSetUp()
-            _told(self.exception_queue, rank, getattr(self, test_name))
-        finally:
-            dist.destroy_process_group()
-            self.perThreadTearDown()
+
+        def run() -> None:
+            try:
+                self.perThreadSetUp()
+                getattr(self, test_name)()
+            finally:
+                self.perThreadTearDown()
+
+        _be_rank(rank, world_size, self.__class__.global_store, run)
 
     @classmethod
-    def _join_threads(cls, threads: Sequence[threading.Thread], fn: Any) -> None:
+    def _join_threads(
+        cls, threads: Sequence[threading.Thread], fn: Any, timeout: float = TIMEOUT_DEFAULT
+    ) -> None:
         failed: list[tuple[int, Any]] = []
+        until = time.monotonic() + timeout
         try:
             for rank, thread in enumerate(threads):
-                thread.join(TIMEOUT_DEFAULT)
+                thread.join(max(0.0, until - time.monotonic()))
                 if thread.is_alive():
-                    late = TimeoutError(f"Rank failed to join in under {TIMEOUT_DEFAULT} seconds")
+                    late = TimeoutError(f"Rank failed to join in under {timeout} seconds")
                     failed.append((rank, (TimeoutError, late, None)))
             while not cls.exception_queue.empty():
                 failed.append(cls.exception_queue.get())
-            ProcessLocalGroup.reset()
         finally:
+            ProcessLocalGroup.reset()
             _uninstall_threaded_pg()
-        cls._check_return_codes(failed, TIMEOUT_DEFAULT, fn)
+        cls._check_return_codes(failed, timeout, fn)
 
     @classmethod
     def _check_return_codes(cls, failed_ranks: list[tuple[int, Any]], timeout: float, fn: Any) -> None:

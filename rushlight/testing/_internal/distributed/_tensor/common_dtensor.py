@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import itertools
-import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import rushlight as torch
@@ -30,7 +30,7 @@ from rushlight.testing._internal.distributed.models import (
     TransformerBlock,
 )
 from rushlight.testing._internal.distributed.processes import MultiProcContinuousTest, MultiProcessTestCase
-from rushlight.testing._internal.distributed.skips import ACCELERATOR_DIST_BACKENDS, TEST_SKIPS
+from rushlight.testing._internal.distributed.skips import ACCELERATOR_DIST_BACKENDS, own_device
 from rushlight.testing._internal.distributed.threads import MultiThreadedTestCase
 from rushlight.utils import _pytree
 
@@ -133,9 +133,7 @@ class DTensorContinuousTestBase(DTensorTestMixin, MultiProcContinuousTest):  # t
     @classmethod
     def _init_pg(cls, rank: int, world_size: int, rdvz_file: str) -> None:
         if torch.accelerator.is_available():
-            if world_size > torch.accelerator.device_count():
-                sys.exit(TEST_SKIPS[f"multi-gpu-{world_size}"].exit_code)
-            torch.accelerator.set_device_index(rank)
+            own_device(rank, world_size)
         super()._init_pg(rank, world_size, rdvz_file)
 
 
@@ -156,9 +154,7 @@ class DTensorTestBase(DTensorTestMixin, MultiProcessTestCase):
         """Join the world; the rank's device becomes the current one."""
         name = self.backend if backend is None else backend
         if any(kind in name for kind in ACCELERATOR_DIST_BACKENDS):
-            if torch.accelerator.device_count() < self.world_size:
-                sys.exit(TEST_SKIPS[f"multi-gpu-{self.world_size}"].exit_code)
-            torch.accelerator.set_device_index(self.rank)
+            own_device(self.rank, self.world_size)
         for part in name.split(","):
             if part.partition(":")[2] not in ("", "gloo", "nccl") or not part:
                 raise RuntimeError(f"Backend {name} not supported!")
@@ -190,25 +186,30 @@ def with_comms(eager_init: Any = False, backend: str | None = None) -> Any:
     eager_init: whether the rank's device is told at once.
     """
     if callable(eager_init):
-        return with_comms()(eager_init)
+        return _in_world(eager_init, False, None)
+    return functools.partial(_in_world, eager=eager_init, backend=backend)
 
-    def decorator(func: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(func)
-        def wrapper(self: Any, *args: Any, **kwargs: Any) -> None:
-            if not hasattr(self, "init_pg"):  # its ranks are in a world already
-                func(self, *args, **kwargs)
-                return
-            self.init_pg(eager_init, backend)
-            try:
-                func(self, *args, **kwargs)
-            except Exception:
-                dist.destroy_process_group()
-                raise
-            self.destroy_pg()
 
-        return wrapper
+def _in_world(func: Callable[..., Any], eager: bool, backend: str | None) -> Callable[..., Any]:
+    @functools.wraps(func)
+    def run(self: Any, *args: Any, **kwargs: Any) -> None:
+        in_one = not hasattr(self, "init_pg")  # ranks that are threads have joined
+        with nullcontext() if in_one else _joined(self, eager, backend):
+            func(self, *args, **kwargs)
 
-    return decorator
+    return run
+
+
+@contextmanager
+def _joined(test: Any, eager: bool, backend: str | None) -> Iterator[None]:
+    """Inside, a rank is in the world; it does not wait for others when its test fails."""
+    test.init_pg(eager, backend)
+    try:
+        yield
+    except Exception:
+        dist.destroy_process_group()
+        raise
+    test.destroy_pg()
 
 
 class DTensorOpTestBase(MultiThreadedTestCase):
