@@ -58,12 +58,22 @@ def test_what_stands_in_a_program_and_what_is_called() -> None:
     def own(x: Any) -> Any:
         return _written(x)
 
+    def guarded(x: int, y: int) -> int:
+        return x // (y or 1)
+
+    def either(x: int, y: int) -> int:
+        return x if x else y
+
     assert _written(added, "f()", "g()") == "(f() + g())"
     assert _written(turned, "a", "(-2)") == "((-2) - a)"
     assert _written(turned, "f()", "g()") == "turned(f(), g())"
     assert _written(largest, "a", "f()", "2") == "max(a, f(), 2)"
     assert _written(own, "a") == "own(a)"
-    assert set(SCOPE) == {"torch", "F", "math", "rt"}
+    assert _written(guarded, "f()", "2") == "(f() // (2 or 1))"
+    assert _written(guarded, "f()", "g()") == "guarded(f(), g())"
+    assert _written(either, "a", "b") == "(a if a else b)"
+    assert _written(either, "a", "g()") == "either(a, g())"
+    assert set(SCOPE) == {"torch", "F", "math", "rt", "limits"}
 
 
 def test_an_op_has_one_template() -> None:

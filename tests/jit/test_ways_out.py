@@ -82,6 +82,68 @@ def test_a_return_from_a_loop_over_layers() -> None:
         assert result.equal(wanted) and count == k
 
 
+class Different(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList([nn.ReLU(), nn.Tanh(), nn.Sigmoid()])
+
+    def forward(self, x: Tensor, n: int):
+        for k, layer in enumerate(self.layers):
+            h = None
+            for i in range(3):
+                if i == n:
+                    if k == 1:
+                        return x, "early"
+                    break
+                x = x + i
+            h = layer(x)
+            x = h * 2
+        return x, "end"
+
+
+def test_a_return_from_a_loop_over_layers_of_different_classes() -> None:
+    layers = Different()
+    made = torch.jit.script(layers)
+    for n in range(4):
+        wanted, why = layers(torch.ones(2), n)
+        result, found = made(torch.ones(2), n)
+        assert result.equal(wanted) and found == why
+
+
+def test_behind_a_return_variables_may_become_something_else() -> None:
+    def f(n: int):
+        x = n
+        if n > 2:
+            return str(x)
+        x = "s"
+        with torch.no_grad():
+            if n > 1:
+                return x
+        x = 1.5
+        for _ in range(2):
+            if n > 0:
+                return str(x)
+        x = [n]
+        return str(x)
+
+    made = torch.jit.script(f)
+    assert [made(n) for n in range(4)] == ["[0]", "1.5", "s", "3"]
+
+
+def test_loops_have_no_else() -> None:
+    def f(n: int):
+        while n > 0:
+            n -= 1
+            if n == 3:
+                break
+        else:
+            n = 7
+        return n
+
+    with pytest.raises(torch.jit.frontend.NotSupportedError, match="else branches of while loops"):
+        torch.jit.script(f)
+
+
 def _chosen(kind: int, x: Tensor):
     whole: Optional[float] = None
     number = 1
@@ -252,3 +314,23 @@ def test_loops_inside_of_an_if_are_left() -> None:
     made = torch.jit.script(_skipped)
     for n in (0, 5, 40):
         assert made(False, n) == _skipped(False, n) and made(True, n) == -1
+
+
+def _divided(x: float, y: float, n: int):
+    return x / y, x // y, x % y, (x + y) / (y * 2.0), n / 0, math.sin(x), math.exp(x), math.log10(x)
+
+
+def test_of_zeros_infinities_and_nested_divisors() -> None:
+    made = torch.jit.script(_divided)
+    assert made(1.0, -0.0, -1)[:2] == (-math.inf, -math.inf) and math.isnan(made(1.0, 0.0, 1)[2])
+    assert made(1.0, 0.1, 3)[:4] == (10.0, 10.0, 1.0 % 0.1, 1.1 / 0.2)  # C's floor of the quotient
+    assert made(math.inf, 2.0, -3)[1:2] == (math.inf,) and made(1.0, 2.0, -3)[4] == -math.inf
+    assert math.isnan(made(math.inf, 1.0, 1)[5]) and made(800.0, 1.0, 1)[6] == math.inf
+    assert made(0.0, 1.0, 1)[7] == -math.inf and math.isnan(made(-1.0, 1.0, 1)[7])
+
+    def whole(n: int, m: int):
+        return n // m
+
+    assert torch.jit.script(whole)(-7, 2) == -4
+    with pytest.raises(RuntimeError, match="division by 0"):
+        torch.jit.script(whole)(1, 0)

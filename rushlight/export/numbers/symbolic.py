@@ -373,6 +373,12 @@ class SymInt(_Number, int, metaclass=_Whole):
             self.numbers.decide(Relation("==", self.expr, number(value)), True)
         return value
 
+    def __float__(self) -> float:  # also what functions of math call
+        value = int.__int__(self)
+        if not from_package():
+            self.numbers.decide(Relation("==", self.expr, number(value)), True)
+        return float(value)
+
     def __sym_float__(self) -> Any:
         return applied_to(torch.sym_float, _named("ToFloat"), self)
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from rushlight.export.numbers.expressions import Expr, Relation, number
+from rushlight.export.numbers.expressions import Expr, Relation, applied, number
 from rushlight.export.numbers.symbolic import SYMBOLIC, expression
 from rushlight.export.recording.places import PACKAGE
 
@@ -119,6 +119,26 @@ class Sizes:
 def product(sizes: Sequence[Expr]) -> Expr:
     """All sizes multiplied."""
     return math.prod(sizes, start=number(1))
+
+
+def divided(sizes: Sizes, whole: Expr, by: Expr) -> Expr:
+    """whole // by, where nothing may remain."""
+    if len(by.terms) == 1:
+        ((atoms, count),) = by.terms.items()
+        found: dict[Any, Any] = {}
+        for factors, times in whole.terms.items():
+            rest = list(factors)
+            if any(a not in rest for a in atoms) or times % count:
+                break
+            for a in atoms:
+                rest.remove(a)
+            found[tuple(rest)] = times // count
+        else:
+            return Expr(found)
+    sizes.holds(Relation("==", applied("Mod", whole, by), number(0)))
+    shared = math.gcd(*(int(c) for c in (*whole.terms.values(), *by.terms.values())))
+    whole, by = (Expr({p: c // shared for p, c in e.terms.items()}) for e in (whole, by))
+    return applied("FloorDiv", whole, by)
 
 
 def broadcast(sizes: Sizes, shapes: Sequence[Shape]) -> Shape:

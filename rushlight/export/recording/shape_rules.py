@@ -8,7 +8,6 @@ this call; an op without one has a result of which only further records tell.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import reduce
 from typing import Any
@@ -19,7 +18,7 @@ from rushlight.export import overloads
 from rushlight.export.numbers.expressions import Expr, Relation, applied, number
 from rushlight.export.numbers.symbolic import expression
 from rushlight.export.recording import window_rules
-from rushlight.export.recording.asked import Shape, Sizes, UnknownSize, broadcast, product
+from rushlight.export.recording.asked import Shape, Sizes, UnknownSize, broadcast, divided, product
 
 
 def tell(listener: Any, target: Any, args: Any, kwargs: Any, result: Any) -> None:
@@ -85,26 +84,6 @@ def _normalized(sizes: Sizes, args: dict[str, Any]) -> Shape:
 
 def _first(sizes: Sizes, args: dict[str, Any]) -> Shape:
     return sizes.of(_tensors(args)[0])
-
-
-def divided(sizes: Sizes, whole: Expr, by: Expr) -> Expr:
-    """whole // by, where nothing may remain."""
-    if len(by.terms) == 1:
-        ((atoms, count),) = by.terms.items()
-        found: dict[Any, Any] = {}
-        for factors, times in whole.terms.items():
-            rest = list(factors)
-            if any(a not in rest for a in atoms) or times % count:
-                break
-            for a in atoms:
-                rest.remove(a)
-            found[tuple(rest)] = times // count
-        else:
-            return Expr(found)
-    sizes.holds(Relation("==", applied("Mod", whole, by), number(0)))
-    shared = math.gcd(*(int(c) for c in (*whole.terms.values(), *by.terms.values())))
-    whole, by = (Expr({p: c // shared for p, c in e.terms.items()}) for e in (whole, by))
-    return applied("FloorDiv", whole, by)
 
 
 def _reshaped(sizes: Sizes, before: Shape, given: Any) -> Shape:
@@ -353,6 +332,10 @@ def _chunk(sizes: Sizes, args: dict[str, Any]) -> list[Shape]:
     own = sizes.of(args["self"])
     dim, count = args["dim"] % len(own), args["chunks"]
     size = applied("FloorDiv", own[dim] + number(count - 1), number(count))
+    if own[dim].constant is None:
+        if not Relation(">", own[dim], size * number(count - 1)).at(sizes.numbers.values):
+            raise UnknownSize  # fewer parts than were asked for
+        sizes.holds(Relation(">", own[dim], size * number(count - 1)))  # of others there are fewer
     parts = [size] * (count - 1) + [own[dim] - size * number(count - 1)]
     return [(*own[:dim], n, *own[dim + 1 :]) for n in parts]
 

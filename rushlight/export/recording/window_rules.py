@@ -7,7 +7,7 @@ from typing import Any
 
 from rushlight.export.numbers.expressions import Relation, applied, number
 from rushlight.export.numbers.symbolic import expression
-from rushlight.export.recording.asked import Shape, Sizes, UnknownSize, product
+from rushlight.export.recording.asked import Shape, Sizes, UnknownSize, divided, product
 
 
 def _each(value: Any, count: int) -> list[Any]:
@@ -101,6 +101,12 @@ def _shuffled(sizes: Sizes, args: dict[str, Any]) -> Shape:
     return (*own[:-3], number(whole // by.constant**2), own[-2] * by, own[-1] * by)
 
 
+def _unshuffled(sizes: Sizes, args: dict[str, Any]) -> Shape:
+    own, by = sizes.of(args["self"]), sizes.setting(args["downscale_factor"])
+    rows, columns = (divided(sizes, n, by) for n in own[-2:])
+    return (*own[:-3], own[-3] * by * by, rows, columns)
+
+
 def _sampled(sizes: Sizes, args: dict[str, Any]) -> Shape:
     own, grid = sizes.of(args["input"]), sizes.of(args["grid"])
     return (sizes.same(own[0], grid[0]), own[1], *grid[1:-1])
@@ -136,6 +142,7 @@ _NAMES: dict[Callable[[Sizes, dict[str, Any]], Any], str] = {
     _unfolded: "unfold",
     _columns: "im2col",
     _shuffled: "pixel_shuffle",
+    _unshuffled: "pixel_unshuffle",
     _sampled: "grid_sampler",
     _resampled: "upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d "
     "_upsample_nearest_exact2d _upsample_nearest_exact3d upsample_linear1d upsample_bilinear2d "

@@ -249,8 +249,10 @@ class Conditions(Calls):
         """
         found, yes, no = self.test(node.test)
         if isinstance(found, bool):
+            outer, self.around_if = self.around_if, self.around
             self.refine(yes if found else no, node)
             self.body(node.body if found else node.orelse)
+            self.around_if = outer
             return
         self.branches(found, (lambda: self.body(node.body), lambda: self.body(node.orelse)), (yes, no), node)
 
@@ -263,15 +265,16 @@ class Conditions(Calls):
     ) -> None:
         """What either side does, by a condition; `told`: the types that names have there."""
         made = self.emit(node, "prim::If", [found])
-        before, outer, ends = self.env, self.block, []
-        around, self.around = self.around, dict(before)
+        before, block, ends = self.env, self.block, []
+        around, outer = self.around, self.around_if
         for side, types in zip(sides, told, strict=True):
             self.env, self.block = dict(before), Block()
+            self.around, self.around_if = dict(before), around
             made.blocks.append(self.block)
             self.refine(types, node)
             side()
             ends.append(self.env)
-        self.env, self.block, self.around = dict(before), outer, around
+        self.env, self.block, self.around, self.around_if = dict(before), block, around, outer
         self.join(made, ends, node)
 
     def join(self, made: Node, ends: list[dict[str, Any]], node: Any) -> None:

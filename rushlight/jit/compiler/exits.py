@@ -10,6 +10,7 @@ import ast
 
 RESULT, RETURNED = "$result", "$returned"
 LEFT = "$exits"  # set where a block has been left: no variable of it is seen behind it
+BEHIND = "$behind"  # set in a side of an if, where what follows that if begins
 _EXITS = (ast.Return, ast.Break, ast.Continue)
 
 
@@ -57,6 +58,10 @@ def _flag(name: str, value: bool, at: ast.AST) -> ast.stmt:
 def _set(name: str, value: ast.expr, at: ast.AST) -> ast.stmt:
     made = ast.Assign([ast.Name(name, ast.Store())], value)
     return ast.fix_missing_locations(ast.copy_location(made, at))
+
+
+def _behind(rest: list[ast.stmt]) -> list[ast.stmt]:
+    return [_flag(BEHIND, True, rest[0]), *rest] if rest else []
 
 
 class _Exits:
@@ -116,7 +121,7 @@ class _Exits:
         ends = [self.block(b, loop)[1] for b in (node.body, node.orelse)]
         if any(ends) or not rest:
             pairs = [
-                self.block(b if end else [*b, *rest], loop)
+                self.block(b if end else [*b, *_behind(rest)], loop)
                 for b, end in zip((node.body, node.orelse), ends, strict=True)
             ]
             made = ast.copy_location(ast.If(node.test, pairs[0][0], pairs[1][0]), node)
@@ -127,7 +132,7 @@ class _Exits:
         bodies = [self.block(b, loop)[0] for b in (node.body, node.orelse)]
         self.flags.pop()
         inner = ast.copy_location(ast.If(node.test, *bodies), node)
-        after, left = self.after(flag, rest, loop, node, [])
+        after, left = self.after(flag, rest, loop, node, [_flag(LEFT, True, node)])
         return [_flag(flag, False, node), inner, *after], left
 
     def within(self, node: ast.With, rest: list[ast.stmt], loop: bool) -> tuple[list[ast.stmt], bool]:
@@ -140,14 +145,14 @@ class _Exits:
         self.flags.append(flag)
         body = self.block(node.body, loop)[0]
         self.flags.pop()
-        after, left = self.after(flag, rest, loop, node, [])
+        after, left = self.after(flag, rest, loop, node, [_flag(LEFT, True, node)])
         return [_flag(flag, False, node), ast.copy_location(ast.With(node.items, body), node), *after], left
 
     def after(
         self, flag: str, rest: list[ast.stmt], loop: bool, at: ast.AST, done: list[ast.stmt]
     ) -> tuple[list[ast.stmt], bool]:
         """What follows, unless the flag says that it is not reached."""
-        more, left = self.block(rest, loop)
+        more, left = self.block(_behind(rest), loop)
         test = ast.Name(flag, ast.Load())
         made = ast.fix_missing_locations(ast.copy_location(ast.If(test, done, more), at))
         return [made], left
@@ -164,7 +169,7 @@ class _Exits:
         body = self.block(node.body, True)[0]
         self.flags, broken = kept, self.broken.pop()
         made = (
-            ast.While(node.test, body, [])
+            ast.While(node.test, body, node.orelse)
             if isinstance(node, ast.While)
             else ast.For(node.target, node.iter, body, node.orelse)
         )
@@ -174,8 +179,7 @@ class _Exits:
         if not returns:
             after, left = self.block(rest, loop)
             return [made, *after], left
-        done = [
-            _flag(name, True, node) for name in (*self.flags, *([self.broken[-1], RETURNED] if loop else []))
-        ]
+        flags = (*self.flags, *([self.broken[-1], RETURNED] if loop else []), LEFT)
+        done = [_flag(name, True, node) for name in flags]
         after, left = self.after(RETURNED, rest, loop, node, done)
         return [_flag(RETURNED, False, node), made, *after], left

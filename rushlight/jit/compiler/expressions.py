@@ -146,6 +146,7 @@ class Expressions:
         self.env: dict[str, Any] = {}
         # What the variables were where the block that is being compiled begins; empty in a function's own.
         self.around: dict[str, Any] = {}
+        self.around_if: dict[str, Any] = {}  # the same of the if in which that block is
         self.said: dict[str, Type] = {}  # the types of variables that are written down
         self.annotated = False  # whether the type that an expression is to have was written down
 

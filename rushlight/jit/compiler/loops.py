@@ -20,7 +20,9 @@ class Loops(Conditions):
     """The compiler's part for loops."""
 
     def do_While(self, node: ast.While) -> None:
-        """while: a prim::Loop that carries the names that its body assigns."""
+        """while: a prim::Loop that carries the names that its body assigns. An error for else."""
+        if node.orelse:
+            raise NotSupportedError(self.source, node, "else branches of while loops aren't supported")
         self.loop(node, lambda: self.condition(node.test), None)
 
     def condition(self, node: Any) -> Value:
@@ -82,9 +84,13 @@ class Loops(Conditions):
                     return
                 rest = left[i + 1 :]
                 if broken and rest:
-                    sides = (lambda: None, lambda: go(rest))
+                    sides = (lambda: self.env.update({exits.LEFT: True}), lambda: behind(rest))
                     self.branches(self.env[broken], sides, ({}, {}), node)
                     return
+
+        def behind(left: list[Any]) -> None:
+            self.around = self.around_if
+            go(left)
 
         go(items)
 

@@ -82,8 +82,12 @@ class Compiler(Contexts):
                 self.value(self.sugar(node.value, self.function.returns), node.value), node
             )
             return
-        if isinstance(node.targets[0], ast.Name) and node.targets[0].id == exits.LEFT:
+        mark = node.targets[0].id if isinstance(node.targets[0], ast.Name) else ""
+        if mark == exits.LEFT:
             self.env[exits.LEFT] = True
+        elif mark == exits.BEHIND:
+            self.around = self.around_if
+        if mark in (exits.LEFT, exits.BEHIND):
             return
         found = self.sugar(node.value)
         for target in node.targets:

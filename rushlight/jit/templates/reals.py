@@ -7,59 +7,100 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
+from rushlight.jit.templates import limits
 from rushlight.jit.templates.table import plain
 
-# NumPy's names of math's functions where they are others.
-_NAMES = {"pow": "power", "acos": "arccos", "asin": "arcsin", "acosh": "arccosh", "atanh": "arctanh"}
-_REAL = (
-    "fmod log log2 log10 log1p sqrt exp expm1 sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh "
-    "atanh ldexp"
-).split()
+# What never raises an error, and what does so only for numbers that templates below leave out.
+_ALWAYS = "atan atan2 asinh tanh".split()
+_OF_ONE = "log1p expm1 asin acos sinh cosh acosh atanh".split()
+_OF_TWO = "fmod ldexp".split()
 _COMPLEX = "acos acosh asin asinh atan atanh cos cosh exp log log10 sin sinh sqrt tan tanh".split()
 _MIXED = ("complex_complex", "int_complex", "complex_int", "float_complex", "complex_float")
 
 
-def _limit(name: str, x: tuple[float, ...]) -> float:
-    """What C gives where Python raises: an infinity, or no number."""
-    with np.errstate(all="ignore"):
-        if name == "log" and len(x) > 1:
-            return float(np.log(x[0]) / np.log(x[1]))
-        given = (float(x[0]), *(x[1:] if name == "ldexp" else map(float, x[1:])))
-        return float(getattr(np, _NAMES.get(name, name))(*given))
-
-
-def _as_in_c(name: str) -> Callable[..., float]:
+def _of_one(name: str) -> Callable[..., float]:
     function = getattr(math, name)
 
-    def of_numbers(*x: float) -> float:
+    def of_number(x: float) -> float:
         try:
-            return float(function(*x))
+            return function(x)  # type: ignore[no-any-return]
         except (ValueError, OverflowError):
-            return _limit(name, x)
+            return limits.function(name, x)
+
+    of_number.__name__ = name
+    return of_number
+
+
+def _of_two(name: str) -> Callable[..., float]:
+    function = getattr(math, name)
+
+    def of_numbers(x: float, y: Any) -> float:
+        try:
+            return function(x, y)  # type: ignore[no-any-return]
+        except (ValueError, OverflowError):
+            return limits.function(name, x, y)
 
     of_numbers.__name__ = name
     return of_numbers
 
 
-for _name in _REAL:
-    plain(_name)(_as_in_c(_name))
+for _name in _ALWAYS:
+    plain(_name)(getattr(math, _name))
+for _name in _OF_ONE:
+    plain(_name)(_of_one(_name))
+for _name in _OF_TWO:
+    plain(_name)(_of_two(_name))
 for _name in _COMPLEX:
     plain(f"{_name}.complex")(getattr(cmath, _name))
 for _name in ("isnan", "isinf", "isfinite"):
     plain(f"{_name}.complex")(getattr(cmath, _name))
 plain(*(f"log.{_kinds}" for _kinds in _MIXED))(cmath.log)
-_power = _as_in_c("pow")
+
+
+@plain("sqrt")
+def sqrt(x: float) -> float:
+    return math.sqrt(x) if x >= 0 else limits.function("sqrt", x)
+
+
+@plain("exp")
+def exp(x: float) -> float:
+    return math.exp(x) if x < 709 else limits.function("exp", x)
+
+
+@plain("sin")
+def sin(x: float) -> float:
+    return math.sin(x) if x - x == 0 else math.nan
+
+
+@plain("cos")
+def cos(x: float) -> float:
+    return math.cos(x) if x - x == 0 else math.nan
+
+
+@plain("tan")
+def tan(x: float) -> float:
+    return math.tan(x) if x - x == 0 else math.nan
+
+
+@plain("log10")
+def log10(x: float) -> float:
+    return math.log10(x) if x > 0 else limits.function("log10", x)
+
+
+@plain("log")
+def log(*x: float) -> float:
+    try:
+        return math.log(*x)
+    except (ValueError, ZeroDivisionError):
+        return limits.function("log", *x)
 
 
 @plain("pow.float", "pow.int_float", "pow.float_int", "pow.int", "pow.Scalar_Scalar")
 def power(x: Any, y: Any) -> Any:
-    if isinstance(x, complex) or isinstance(y, complex):
-        return x**y
-    if x == 0 and y < 0:
-        raise RuntimeError("0.0 cannot be raised to a negative power")
-    return _power(x, y)
+    try:
+        return math.pow(x, y)
+    except (ValueError, OverflowError, TypeError):
+        return limits.power(x, y)
 
 
 @plain("mathremainder")
@@ -70,41 +111,25 @@ def remainder(x: float, y: float) -> float:
         return math.nan
 
 
-def _over_zero(x: float, y: float) -> float:
-    with np.errstate(all="ignore"):
-        return float(np.float64(x) / np.float64(y))
-
-
 @plain("div.float", "div.int")
 def quotient(x: float, y: float) -> float:
-    try:
-        return x / y
-    except ZeroDivisionError:
-        return _over_zero(x, y)
+    return x / (y or limits.Zero(y))
 
 
 @plain("floordiv.float", "floordiv.int_float", "floordiv.float_int")
 def whole_quotient(x: float, y: float) -> float:
-    try:
-        return x // y
-    except ZeroDivisionError:
-        return _over_zero(x, y)
+    found = x / (y or limits.Zero(y))
+    return found // 1.0 if found - found == 0 else found
 
 
 @plain("floordiv.int")
 def whole_quotient_of_ints(x: int, y: int) -> int:
-    try:
-        return x // y
-    except ZeroDivisionError:
-        raise RuntimeError("division by 0") from None
+    return x // (y or limits.Zero(y))
 
 
 @plain("remainder.float", "remainder.int_float", "remainder.float_int")
 def modulo(x: float, y: float) -> float:
-    try:
-        return x % y
-    except ZeroDivisionError:
-        return math.nan
+    return x % (y or limits.Zero(y))
 
 
 @plain("gamma")

@@ -2,7 +2,7 @@
 
 A template whose body is one expression stands in the program's text as that expression, with the arguments'
 text in place of the parameters: `x + y`, not a call. Any other is called, and so is one that would evaluate
-its arguments twice, not at all or in another order, unless these are names and constants.
+an argument twice, not at all or in another order, unless that is a name or a constant.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from typing import Any, TypeVar
 
 import rushlight as torch
 from rushlight.jit.program import runtime
+from rushlight.jit.templates import limits
 from rushlight.nn import functional as F
 
 # What templates, and the programs that they are written into, call by these names.
-SCOPE: dict[str, Any] = {"torch": torch, "F": F, "math": math, "rt": runtime}
+SCOPE: dict[str, Any] = {"torch": torch, "F": F, "math": math, "rt": runtime, "limits": limits}
 
 # Text that can be moved, repeated and left out: names, numbers, constants, and parameters of a module.
 _SIMPLE = re.compile(r"[\w.]+(\['\w+'\])?|\(-[\w.]+\)|'[^'\\]*'")
@@ -39,12 +40,20 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class Expression:
     """A template's body as a format string: {0} is the first argument, {rest} what *args takes.
 
-    `fixed`: how many arguments come before the rest. `in_order`: each argument is evaluated once, in order.
+    `fixed`: how many arguments come before the rest. `moved`: the parameters that are not evaluated once, in
+    order.
     """
 
     form: str
     fixed: int
-    in_order: bool
+    moved: frozenset[int | str]
+
+    def fits(self, arguments: list[str]) -> bool:
+        """Whether the arguments can be moved as this does."""
+        places = (i if i < self.fixed else "rest" for i in range(len(arguments)))
+        return all(
+            p not in self.moved or _SIMPLE.fullmatch(a) for p, a in zip(places, arguments, strict=True)
+        )
 
     def write(self, arguments: list[str]) -> str:
         """The expression of these arguments."""
@@ -60,7 +69,7 @@ class Template:
     def write(self, arguments: list[str], bind: Callable[[Any, str], str]) -> str:
         """The op on these arguments as text; `bind` gives a function a name in the program."""
         expression = self.expression
-        if expression and (expression.in_order or all(map(_SIMPLE.fullmatch, arguments))):
+        if expression and expression.fits(arguments):
             return expression.write(arguments)
         name = bind(self.function, self.function.__name__)
         return f"{name}({', '.join(arguments)})"
@@ -78,14 +87,12 @@ class Template:
         names = [argument.arg for argument in tree.args.args]
         rest = tree.args.vararg.arg if tree.args.vararg else None
         closed = isinstance(statement.value, _CLOSED)
-        conditional = any(isinstance(node, _CONDITIONAL) for node in ast.walk(statement.value))
         places = _Places(names, rest)
         text = ast.unparse(places.visit(statement.value)).replace("{", "{{").replace("}", "}}")
         if places.unknown:
             return None
         text = re.sub(r"__(\d+)__", r"{\1}", text.replace("*__rest__", "{rest}"))
-        in_order = places.order == [*range(len(names)), *(["rest"] if rest else [])] and not conditional
-        return Expression(text if closed else f"({text})", len(names), in_order)
+        return Expression(text if closed else f"({text})", len(names), places.moved())
 
 
 class _Places(ast.NodeTransformer):
@@ -95,18 +102,34 @@ class _Places(ast.NodeTransformer):
         self.names, self.rest = names, rest
         self.order: list[int | str] = []
         self.unknown = False  # whether there are names that programs do not know
+        self.conditions = 0  # around what is visited
+
+    def moved(self) -> frozenset[int | str]:
+        """The parameters that are not in the expression once, in order."""
+        every: list[int | str] = [*range(len(self.names)), *(["rest"] if self.rest else [])]
+        moved = frozenset(p for p in every if self.order.count(p) != 1)
+        in_order = [p for p in self.order if p not in moved] == [p for p in every if p not in moved]
+        return moved if in_order else frozenset(every)
+
+    def visit(self, node: ast.AST) -> Any:
+        """A part of the expression; what may be left out or repeated counts twice."""
+        conditional = isinstance(node, _CONDITIONAL)
+        self.conditions += conditional
+        found = super().visit(node)
+        self.conditions -= conditional
+        return found
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         if node.id in self.names:
             place = self.names.index(node.id)
-            self.order.append(place)
+            self.order += [place] * (2 if self.conditions else 1)
             return ast.Name(f"__{place}__", ast.Load())
         self.unknown = self.unknown or not (node.id in SCOPE or hasattr(builtins, node.id))
         return node
 
     def visit_Starred(self, node: ast.Starred) -> ast.AST:
         if isinstance(node.value, ast.Name) and node.value.id == self.rest:
-            self.order.append("rest")
+            self.order += ["rest"] * (2 if self.conditions else 1)
             return ast.Starred(ast.Name("__rest__", ast.Load()), ast.Load())
         return self.generic_visit(node)
 
