@@ -599,7 +599,7 @@ def guard_text(expr: Expr, sources: dict[str, str]) -> str:
         factors = [_atom_text(a, sources) for a in product]
         if count != 1 or not product:
             factors.insert(0, str(count))
-        parts.append(" * ".join(factors))
+        parts.append(" * ".join(map(_bracketed, factors) if len(factors) > 1 else factors))
     return " + ".join(parts) or "0"
 
 
@@ -610,7 +610,11 @@ def _atom_text(atom: Atom, sources: dict[str, str]) -> str:
     sign = {"Mod": "%", "PythonMod": "%", "FloorDiv": "//"}.get(atom.op)
     if sign is None:
         return f"{atom.op}({', '.join(shown)})"
-    return f"{shown[0]} {sign} {f'({shown[1]})' if ' ' in shown[1] else shown[1]}"
+    return f" {sign} ".join(map(_bracketed, shown))
+
+
+def _bracketed(text: str) -> str:
+    return f"({text})" if " " in text else text
 
 
 def _expected(arg: Any, node: Any) -> tuple[Any, ...]:

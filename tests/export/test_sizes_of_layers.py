@@ -141,3 +141,49 @@ def test_slices_of_all_are_told_as_pytorch_tells_them() -> None:
             assert [t.split(".")[1] for t in _targets(told)] == wanted
             x = torch.randn([5 if d in open_dims else n for d, n in enumerate((3, 4))])
             torch.testing.assert_close(told.module()(x), Cut()(x))
+
+
+class Parts(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> Any:
+        image = x[:, None, None].expand(-1, 1, 4, -1)
+        return [part.sum(1) for part in x.chunk(4, 1)], F.pixel_unshuffle(image, 2)
+
+
+def test_there_are_as_many_chunks_as_when_recorded() -> None:
+    program = export(Parts(), (torch.randn(2, 16),), dynamic_shapes=({1: Dim.AUTO},))
+    for size in (8, 14, 20):
+        x = torch.randn(2, size)
+        torch.testing.assert_close(program.module()(x), Parts()(x))
+    for size in (6, 9):  # of 2 and 3, 3 parts
+        with pytest.raises(AssertionError, match=r"Guard failed: .*\(3 \+ x.size\(\)\[1\]\) // 4"):
+            program.module()(torch.randn(2, size))
+    with pytest.raises(AssertionError, match="Guard failed: x.size"):
+        program.module()(torch.randn(2, 15))  # nothing may remain when it is halved
+
+
+def test_functions_of_math_make_sizes_constants() -> None:
+    class Root(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x[: int(math.sqrt(x.shape[0]))]
+
+    program = export(Root(), (torch.randn(12),), dynamic_shapes=({0: Dim.AUTO},))
+    assert program.module()(torch.ones(12)).shape == (3,)
+    with pytest.raises(AssertionError, match="Guard failed"):
+        program.module()(torch.ones(17))
+
+
+def test_a_dict_may_hold_itself() -> None:
+    class Cached(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.known: dict[str, Any] = {"inner": {}}
+            self.known["inner"]["outer"] = self.known
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.known["inner"]["x"] = x + 1
+            return self.known["inner"]["x"] * 2  # type: ignore[no-any-return]
+
+    module = Cached()
+    program = export(module, (torch.ones(3),), dynamic_shapes=({0: Dim.AUTO},))
+    assert list(module.known["inner"]) == ["outer"]
+    _same(module, program, (3,), (5,))

@@ -59,14 +59,20 @@ def _assigned(mod: Any, held: list[tuple[Any, dict[str, Any]]]) -> None:
         )
 
 
-def _containers(value: Any) -> Iterator[tuple[Any, Any]]:
-    """(container, its items) of lists with tensors, and of dicts, which may be caches of results."""
+def _containers(value: Any, seen: set[int]) -> Iterator[tuple[Any, Any]]:
+    """(container, its items) of lists with tensors, and of dicts, which may be caches of results; each once,
+    for dicts may hold themselves.
+    """
+    if type(value) not in (list, dict) or id(value) in seen:
+        return
+    seen.add(id(value))
     if type(value) is list and any(isinstance(t, torch.Tensor) for t in value):
         yield value, list(value)
     elif type(value) is dict:
-        yield value, dict(value)
-        for item in value.values():
-            yield from _containers(item)
+        items = dict(value)
+        yield value, items
+        for item in items.values():
+            yield from _containers(item, seen)
 
 
 @contextmanager
@@ -81,7 +87,8 @@ def as_before(mod: Any, warns: bool) -> Iterator[None]:
         (m, dict(m.__dict__), [(table, dict(table)) for table in (m._parameters, m._buffers, m._modules)])
         for m in mod.modules()
     ]
-    lists = [entry for m, own, _ in held for v in own.values() for entry in _containers(v)]
+    seen: set[int] = set()
+    lists = [entry for m, own, _ in held for v in own.values() for entry in _containers(v, seen)]
     random = torch.get_rng_state()
     try:
         yield

@@ -1,4 +1,4 @@
-"""What C answers where Python raises an error: log(0.) is -inf, 1. / 0. is inf. Programs call these seldom."""
+"""What C answers where Python raises an error: log(0.) is -inf, 1. / 0. is inf. Seldom called."""
 
 from __future__ import annotations
 
