@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.dispatch.out_arguments import write
 from rushlight._engine.tensors.tensor import Tensor
 
 
@@ -56,7 +57,10 @@ def cudnn_convolution(
     """
     _check("cudnn_convolution", input, weight)
     found = _convolution(input, weight, None, stride, padding, dilation, groups)
-    return found if out is None else out.copy_(found)
+    if out is None:
+        return found
+    write("cudnn_convolution", out, found)
+    return out
 
 
 def cudnn_convolution_transpose(

@@ -105,6 +105,13 @@ def test_convolutions_by_the_names_of_cudnn() -> None:
     found = torch.cudnn_convolution(x, w, (1, 1), (1, 1), (1, 1), 1, **both)
     torch.testing.assert_close(found, f.conv2d(x, w, padding=1))
     assert found.requires_grad
+    plain = x.detach()
+    into = torch.empty(0, device="cuda")  # it is resized
+    assert torch.cudnn_convolution(plain, w, (1, 1), (1, 1), (1, 1), 1, **both, out=into) is into
+    assert torch.equal(into, found)
+    with pytest.raises(RuntimeError, match="can't be cast to the desired output type"):
+        into = torch.empty(0, device="cuda", dtype=torch.int32)
+        torch.cudnn_convolution(plain, w, (1, 1), (1, 1), (1, 1), 1, **both, out=into)
     with torch.autocast("cuda"):
         half = torch.cudnn_convolution(x, w, (0, 0), (1, 1), (1, 1), 1, **both)
         assert half.dtype is torch.float16
