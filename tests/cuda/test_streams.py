@@ -321,3 +321,46 @@ def test_who_waits_for_a_stream_waits_for_the_piece_that_another_thread_does() -
     stream.run()
     assert done == ["piece"] and stream.reached(1)
     other.join()
+
+
+def test_pieces_that_are_put_back_are_done_by_who_waits() -> None:
+    stream, begun, done = Stream(None, 1), threading.Event(), list[str]()
+
+    def piece() -> None:
+        if not begun.is_set():
+            begun.set()
+            time.sleep(0.05)
+            raise MemoryError
+        done.append("piece")
+
+    def other() -> None:
+        with pytest.raises(MemoryError):
+            stream.run()
+
+    stream.submit(piece)
+    thread = threading.Thread(target=other)
+    thread.start()
+    begun.wait(20)
+    stream.run()
+    assert done == ["piece"] and stream.reached(1)
+    thread.join()
+
+
+def test_a_piece_that_does_later_ones_is_under_way_until_it_ends() -> None:
+    stream, begun, done = Stream(None, 1), threading.Event(), list[str]()
+
+    def outer() -> None:
+        stream.run()
+        begun.set()
+        time.sleep(0.05)
+        done.append("outer")
+
+    stream.submit(outer)
+    stream.submit(lambda: done.append("inner"))
+    thread = threading.Thread(target=stream.run)
+    thread.start()
+    begun.wait(20)
+    assert not stream.reached(1)
+    stream.run(1)
+    assert done == ["inner", "outer"] and stream.reached(2)
+    thread.join()

@@ -107,6 +107,7 @@ class Stream:
         self.lock = threading.RLock()
         self.running = False
         self.worker = 0  # the thread that does a piece now, which `finished` counts already
+        self.under = 0  # the piece's number; what it calls may do others after it
         self.clock: dict[Stream, int] = {}  # how far this stream knows others to be, by events (strict mode)
 
     def submit(self, work: Callable[[], None]) -> None:
@@ -121,17 +122,20 @@ class Stream:
     def run(self, until: int | None = None) -> None:
         """Do the work up to a place in the queue, or all of it."""
         until = self.queued if until is None else until
-        while self.finished < until and self.queue:
-            self._part(until)
-        if not self.reached(until):
-            with _working:  # another thread's piece ends
-                pass
+        while not self.reached(until):
+            if self.finished < until and self.queue:
+                self._part(until)
+                continue
+            with _working:  # another thread's piece ends, or is the next one again
+                if self.finished >= until or not self.queue:
+                    return
 
     def reached(self, place: int) -> bool:
         """Whether the work up to a place in the queue is done; a piece's own is, for what it calls."""
-        if self.finished != place:
-            return self.finished > place
-        return self.worker in (0, threading.get_ident())
+        finished = self.finished  # read first: with no worker afterwards, all that it counts is done
+        if self.worker in (0, threading.get_ident()):
+            return finished >= place
+        return place < self.under
 
     def _part(self, until: int) -> None:
         """Do the work up to a place, or up to a signal, which is heard then."""
@@ -149,7 +153,9 @@ class Stream:
 
     def _piece(self) -> None:
         """Do the next piece; one that the host has no room for stays the next."""
-        before, self.worker = self.worker, threading.get_ident()
+        before = self.worker
+        if before == 0:
+            self.under, self.worker = self.finished + 1, threading.get_ident()
         work = self.queue.popleft()
         self.finished += 1
         try:
