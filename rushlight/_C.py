@@ -202,12 +202,11 @@ class _Functions(ModuleType):
         own = ("nn.functional",) if name in OF_NN else self._namespaces
         for path in own:
             namespace = operator.attrgetter(path)(sys.modules["rushlight"])
-            found = getattr(namespace, name, None)
-            if found is None:
-                found = getattr(namespace, name.removeprefix(self._prefix), None)
-            if found is not None:
-                setattr(self, name, found)
-                return found
+            for leaf in (name.removeprefix(self._prefix), name):
+                found = getattr(namespace, leaf, None)
+                if found is not None:
+                    setattr(self, name, found)
+                    return found
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
 
 

@@ -19,7 +19,7 @@ from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, Tensor, lookup
 from rushlight._torch_dispatch import backward_ops, classes, delivery, gradients
 from rushlight._torch_dispatch.translation import RUN
-from rushlight.export import other_forms, overloads
+from rushlight.export import other_forms, overloads, spellings
 
 _REPLACED = ReplacedMethods()
 _PLAIN: dict[str, Any] = {}
@@ -77,9 +77,10 @@ def _is_told_whole(op: Any) -> bool:
     name = op._schema.op_name
     if op.namespace == "aten" and gradients.rule_of(op._schema) is not None:
         return True
-    if op.namespace != "aten" or other_forms.special(op._schema) is not None:
+    spelled = spellings.meaning(name) is not None
+    if op.namespace != "aten" or (not spelled and other_forms.special(op._schema) is not None):
         return False
-    if name in RUN:
+    if spelled or name in RUN:
         return not op.is_composite or name in backward_ops.RUN
     try:
         return not op._schema.writes and op.row()[0].kind == "pointwise"

@@ -388,3 +388,26 @@ def test_an_instance_of_a_wrapper_by_position():
 
     made = torch.Tensor._make_wrapper_subclass(Wrapper, (2, 3), (1, 2), 0, None, torch.float16)
     assert (made.shape, made.stride(), made.dtype) == ((2, 3), (1, 2), torch.float16)
+
+
+def test_ops_that_rows_of_another_name_run_are_heard_once() -> None:
+    image, grid = torch.rand(1, 2, 6, 6), torch.rand(1, 3, 3, 2)
+    wanted = F.grid_sample(image, grid, align_corners=False)
+    HEARD.clear()
+    with Logged():
+        found = F.grid_sample(image, grid, align_corners=False)
+        assert found.equal(wanted)
+        distances = torch.ops.aten._cdist_forward(grid[0], grid[0], 2.0, None)
+    assert [op for op in HEARD if "equal" not in op] == [
+        "aten.grid_sampler_2d.default",
+        "aten.select.int",
+        "aten.select.int",
+        "aten._cdist_forward.default",
+    ]
+    assert distances.equal(torch.cdist(grid[0], grid[0]))
+    image.requires_grad_()
+    F.grid_sample(image, grid, align_corners=False).sum().backward()
+    plain, image.grad = image.grad, None
+    with Logged():
+        F.grid_sample(image, grid, align_corners=False).sum().backward()
+    assert image.grad.equal(plain)

@@ -47,15 +47,16 @@ def _caller(row: Row) -> FrameType | None:
     frame: FrameType | None = sys._getframe(2)
     names, found = (row.name, f"{row.name}_"), None
     while frame is not None:
-        file = frame.f_code.co_filename
-        own = spellings.spelling(frame.f_code)
-        if (file.startswith("<rushlight ") and frame.f_code.co_name in names) or (
+        ours = frame.f_code.co_filename.startswith((_PACKAGE, "<rushlight "))
+        # Programs have functions of these names, too.
+        own = spellings.spelling(frame.f_code) if ours else None
+        if (frame.f_code.co_filename.startswith("<rushlight ") and frame.f_code.co_name in names) or (
             own is not None and own.row == row.name
         ):
             found = frame
         elif found is not None:
             return frame
-        elif not file.startswith((_PACKAGE, "<rushlight ")):
+        elif not ours:
             return None
         frame = frame.f_back
     return None

@@ -71,12 +71,13 @@ def _writing(row: Row, variant: str) -> Callable[..., Any]:
     key = (row.name, variant)
     built = _built.get(key)
     if built is None:
-        built = _built[key] = in_place.build(row)
+        built = in_place.build(row)
         space, written = next((owner, leaf) for owner, leaf, kind in public(row) if kind == variant)
         if any((owner, leaf) == ("Tensor", written) for owner, leaf, _ in public(row)):
             space = "Tensor"
         spellings.entitle(built, row.name, space, written)
         setattr(built, "__signature__", signatures.of(row, writes=True))
+        built = spellings.held(_built, key, built, row.name)
     return built
 
 
@@ -86,11 +87,12 @@ def function(row: Row) -> Callable[..., Any]:
     found = _built.get(key)
     if found is None:
         build = pointwise.build if row.kind == "pointwise" else general.build
-        found = _built[key] = build(row)
+        found = build(row)
         found.__doc__ = help_text(row)
         spellings.entitle(found, row.name, *_home(row))
         setattr(found, "table_row", row)
         setattr(found, "__signature__", signatures.of(row))
+        found = spellings.held(_built, key, found, row.name)
     return found
 
 

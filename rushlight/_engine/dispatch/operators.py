@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from rushlight._engine.core.dtype import FLOATING
 from rushlight._engine.dispatch import spellings
-from rushlight._engine.dispatch.interpreters import PLAIN
+from rushlight._engine.dispatch.interpreters import CLASSES, PLAIN, STACK
 from rushlight._engine.lazy import package
 from rushlight._engine.ops.table import NAMES, Row
 from rushlight._engine.tensors.construction.interop import tensor_beneath
@@ -20,7 +19,9 @@ from rushlight._engine.tensors.tensor import Tensor, wrap
 _NUMBERS = (int, float, complex, np.number, np.bool_)
 
 
-@cache
+_built: dict[str, Callable[..., Any]] = {}
+
+
 def build(name: str) -> Callable[..., Any] | None:
     """The function to put into Tensor.__NAME__."""
     if name in ("__getitem__", "__setitem__", "as_subclass"):
@@ -31,8 +32,10 @@ def build(name: str) -> Callable[..., Any] | None:
         return made[name.strip("_")]
     if name not in OPERATORS:
         return None
-    row_name, form = OPERATORS[name]
-    return _named(_FORMS[form](NAMES["torch", row_name][0], name), name)
+    if name not in _built:
+        row_name, form = OPERATORS[name]
+        _name(_FORMS[form](NAMES["torch", row_name][0], name), name)
+    return _built[name]
 
 
 # Operators that PyTorch's handlers of __torch_function__ get to see as such; the others are methods to them.
@@ -60,15 +63,16 @@ def _called(row: Row, name: str) -> Callable[..., Any]:
     return spellings.copied(method) if name in _OWN else method
 
 
-def _named(operator: Any, name: str) -> Callable[..., Any]:
-    """An operator by its name; calls of its row are calls of it, where PyTorch has that so."""
+def _name(operator: Any, name: str) -> None:
+    """An operator by its name; calls of its row are calls of it, where PyTorch has that so. Of those that
+    several threads make, one is kept.
+    """
     operator.__module__, operator.__name__, operator.__qualname__ = package(), name, f"Tensor.{name}"
+    operator = _built.setdefault(name, operator)
     if name in _OWN:
         row, form = OPERATORS[name]
         call = operator.__closure__[operator.__code__.co_freevars.index("call")].cell_contents
         spellings.speak_for(call, row, operator, reflected=form == "r")
-    made: Callable[..., Any] = operator
-    return made
 
 
 def operand(other: Any) -> Any:
@@ -111,7 +115,7 @@ def _reflected(row: Row, name: str) -> Callable[..., Any]:
             )
         given, other = other, operand(other)
         if name == "__rtruediv__":
-            return self.__rdiv__(other) if other is not None else _divided(given, self)
+            return _divided(given if other is None else other, self)
         if other is None:
             return NotImplemented
         try:
@@ -127,10 +131,12 @@ def _reflected(row: Row, name: str) -> Callable[..., Any]:
 
 
 def _divided(other: Any, tensor: Any) -> Any:
-    """other / tensor of what is no operand, but may multiply a tensor itself."""
+    """other / tensor; what is no operand may multiply a tensor itself."""
     try:
         return tensor.__rdiv__(other)
     except TypeError:
+        if tensor.__class__ in PLAIN and other.__class__ in _NUMBERS:
+            raise
         return NotImplemented
 
 
@@ -141,11 +147,18 @@ def _unary(row: Row, name: str) -> Callable[..., Any]:
         return call(self)
 
     def invert(self: Any) -> Any:
-        if self._kind.dtype.category >= FLOATING:
+        if self._kind.dtype.category >= FLOATING and not _taken_over(self):
             raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
         return call(self)
 
     return invert if name == "__invert__" else operator
+
+
+def _taken_over(tensor: Any) -> bool:
+    """Whether a mode or the tensor's class is asked first."""
+    if tensor.__class__ not in PLAIN and CLASSES.asked:
+        return True
+    return any(hasattr(mode, "__torch_function__") for mode in STACK.modes)
 
 
 _FORMS = {"": _forward, "r": _reflected, "i": _forward, "unary": _unary}

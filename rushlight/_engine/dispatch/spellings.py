@@ -17,14 +17,14 @@ from rushlight._engine.lazy import is_ours, package
 # Functions of nn.functional that PyTorch has in compiled code: the others, in Python, hand all of their
 # arguments on, those with a default by keyword.
 OF_NN = frozenset(
-    "gelu linear softplus softshrink hardtanh_ log_sigmoid logsigmoid one_hot pad avg_pool2d "
+    "gelu linear softplus softshrink hardtanh_ log_sigmoid logsigmoid one_hot pad threshold_ avg_pool2d "
     "avg_pool3d scaled_dot_product_attention".split()
 )
 # Functions of nn.functional that are torch's own.
 OF_TORCH = frozenset(
     "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc avg_pool1d bilinear "
     "prelu rrelu_ celu_ selu_ relu_ pixel_shuffle pixel_unshuffle channel_shuffle native_channel_shuffle "
-    "pairwise_distance pdist cosine_similarity hardshrink threshold_ adaptive_avg_pool1d".split()
+    "pairwise_distance pdist cosine_similarity hardshrink adaptive_avg_pool1d".split()
 )
 # PyTorch's functions of torch that are Python, in torch.functional.
 IN_PYTHON = frozenset(
@@ -97,6 +97,13 @@ def entitle(function: Callable[..., Any], row: str, space: str, name: str) -> Ca
     return function
 
 
+def held(store: dict[Any, Any], key: Any, function: Callable[..., Any], row: str) -> Callable[..., Any]:
+    """The function of a row's that `store` has from now on: the same to threads that made one each."""
+    found: Any = store.setdefault(key, function)
+    _SPELLINGS[".".join(found.published)] = Spelling(row, found, False)
+    return found
+
+
 def _mark(made: Any, name: str, spelling: Spelling) -> None:
     made.__code__ = made.__code__.replace(co_qualname=name)
     _SPELLINGS[name] = spelling
@@ -111,7 +118,7 @@ def under(row: str, found: Callable[..., Any], space: str, name: str) -> Callabl
     key = (row, found.__name__, space, name)
     made = _made.get(key)
     if made is None:
-        made = _made[key] = entitle(copied(found), row, space, name)
+        made = held(_made, key, entitle(copied(found), row, space, name), row)
     return made
 
 

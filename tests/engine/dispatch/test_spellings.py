@@ -1,6 +1,8 @@
 """Public names of rows are functions of their own, by which handlers of __torch_function__ know them."""
 
 import pickle
+import subprocess
+import sys
 
 import pytest
 
@@ -82,6 +84,8 @@ FUNCTIONS = [
     torch.nn.functional.gelu,
     torch.nn.functional.relu,
     torch.Tensor.add_,
+    torch.nn.functional.threshold_,
+    torch.linalg.vander,
 ]
 
 
@@ -164,3 +168,60 @@ def test_normalize_is_taken_over():
     with Noted() as noted:
         torch.nn.functional.normalize(torch.ones(1, 2))
     assert ("torch.nn.functional.normalize", 1, ["dim", "eps", "out", "p"]) in noted.seen
+
+
+class TestNamesOfPrograms:
+    class Tensor:
+        """A class that has the name of ours, and methods of the names of ours."""
+
+        def add(self, x, y):
+            return torch.add(x, other=y, alpha=1)
+
+    def test_a_function_of_a_program_is_no_function_of_ours(self):
+        assert callable(torch.Tensor.add)
+        self.Tensor.add.__code__ = self.Tensor.add.__code__.replace(co_qualname="Tensor.add")
+        x = torch.ones(2)
+        with Noted() as noted:
+            self.Tensor().add(x, x)
+        assert noted.seen == [("torch.add", 1, ["alpha", "other"])]
+
+
+def test_one_function_for_each_name_though_threads_make_several():
+    names = ["sinh", "cosh", "erf", "lgamma", "rsqrt", "logsumexp", "__mod__", "__rpow__", "__xor__"]
+    code = f"""
+import sys, threading
+import rushlight as torch
+from rushlight._engine.dispatch import spellings
+sys.setswitchinterval(1e-6)
+for name in {names!r}:
+    found, start = [], threading.Barrier(4)
+    def look_up():
+        start.wait()
+        found.append(getattr(torch.Tensor, name))
+    threads = [threading.Thread(target=look_up) for _ in range(4)]
+    for t in threads: t.start()
+    for t in threads: t.join()
+    assert set(found) == {{getattr(torch.Tensor, name)}}, name
+    told = spellings._SPELLINGS.get("Tensor." + name)
+    assert told is None or told.function is found[0], name
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+class Wrong(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        raise TypeError("no")
+
+
+def test_mistakes_of_handlers_in_operators():
+    x = torch.ones(2)
+    with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for /"):
+        x.as_subclass(Wrong) / x
+    with pytest.raises(TypeError, match="^no$"):
+        ~x.as_subclass(Wrong)
+    with Noted() as noted, pytest.raises(TypeError, match="only implemented on integer"):
+        ~x
+    assert noted.seen == [("torch.Tensor.__invert__", 1, [])]
+    with pytest.raises(TypeError, match="only implemented on integer"):
+        ~x.as_subclass(Sub)
