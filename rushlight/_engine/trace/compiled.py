@@ -56,7 +56,8 @@ from rushlight._engine.trace.trace import Trace
 
 # How many kinds of arguments get a program of their own; how often guards may fail before a call stays eager.
 MOST_PROGRAMS = 8
-# As long as fewer have one, the next gets it at its second call, and does not wait until that pays.
+# As long as no more kinds have come, each gets its program at its second call, and does not wait until that
+# pays: where there are many (texts of any length), most come too seldom.
 AT_ONCE = 4
 # How many bytes of results a record may keep, unless replay was asked for: between kernels that make so much,
 # matching costs little, and it keeps no results.
@@ -238,7 +239,7 @@ class Compiled:
                 self.leaders[plan.outline] = plan
             return False
         made = sum(p.program is not None and p is not plan for p in self.plans.values())
-        if made >= MOST_PROGRAMS or (leader.ready and plan.waited and made < AT_ONCE):
+        if made >= MOST_PROGRAMS or (leader.ready and plan.waited and len(self.plans) <= AT_ONCE):
             return False
         return not leader.ready or self.trace.gain * plan.worked <= leader.learnt
 

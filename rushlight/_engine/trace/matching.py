@@ -627,7 +627,8 @@ class Region(Learning, Writes, Updates, Shells):
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         try:
             self.unwatch()
-            if self.node.parent is not None or self.recording or self.alive or self.places or self.inputs:
+            begun = self.node.parent is not None or self.recording or self.entrances
+            if begun or self.alive or self.places or self.inputs:
                 self.settle()
         except Exception:
             if error is None:

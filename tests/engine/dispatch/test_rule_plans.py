@@ -9,6 +9,7 @@ import pytest
 
 import rushlight as torch
 from rushlight._engine.dispatch.nodes import declared
+from rushlight._engine.dispatch.runners.rule_plans import PATIENCE
 from rushlight._engine.kernels.runtime import tiers
 
 F = torch.nn.functional
@@ -58,13 +59,13 @@ def test_each_pass_gives_the_same(name: str, of: Any) -> None:
         if not any(wanted):
             continue
         first = None
-        for number in range(8):
+        for number in range(PATIENCE + 5):
             given = [v.clone().requires_grad_(on) for v, on in zip(values, wanted, strict=True)]
             call(*given).backward(seed)
             found = bits([t.grad for t in given])
             first = first or found
             assert found == first, number
-            if number == 4:
+            if number == PATIENCE + 1:
                 tiers.wait()
         # By the rule itself, as somebody listens.
         given = [v.clone().requires_grad_(on) for v, on in zip(values, wanted, strict=True)]
@@ -76,7 +77,7 @@ def test_each_pass_gives_the_same(name: str, of: Any) -> None:
 
 def test_plans_are_made_and_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     x, layer = torch.randn(3, 7), torch.nn.Linear(7, 2)
-    for _ in range(4):
+    for _ in range(PATIENCE + 2):
         layer(x).sum().backward()
     run, ran = declared._run, list[str]()
 
@@ -87,8 +88,10 @@ def test_plans_are_made_and_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(declared, "_run", noted)
     layer(x).sum().backward()
     assert "AddmmBackward0" not in ran
-    layer(x[:2]).sum().backward()
-    assert "AddmmBackward0" in ran
+    for _ in range(PATIENCE):  # what comes seldom is not learnt
+        ran.clear()
+        layer(x[:2]).sum().backward()
+        assert "AddmmBackward0" in ran
 
 
 def test_what_a_plan_must_not_take() -> None:
@@ -97,7 +100,7 @@ def test_what_a_plan_must_not_take() -> None:
 
     layer: Any = torch.nn.Linear(3, 2)
     x = torch.randn(4, 3)
-    for _ in range(4):
+    for _ in range(PATIENCE + 2):
         layer(x.clone().requires_grad_()).sum().backward()
     # Something that was saved has changed.
     y = x.clone().requires_grad_()
@@ -128,7 +131,7 @@ def test_what_a_plan_must_not_take() -> None:
 
 def test_gradients_are_nobody_elses() -> None:
     x = torch.randn(4, 4)
-    for _ in range(5):
+    for _ in range(PATIENCE + 3):
         a: Any = x.clone().requires_grad_()
         b: Any = x.clone().requires_grad_()
         g = torch.ones(4, 4)

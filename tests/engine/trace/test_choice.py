@@ -151,6 +151,14 @@ def test_other_sizes_wait_for_programs_until_these_would_have_paid():
     assert called(7, 4).ready and first is not other
 
 
+def test_of_many_sizes_few_have_programs():
+    model = torch.compile(torch.nn.Linear(3, 3))
+    sizes = [2, 2, 2, 2, *range(3, 3 + 4 * AT_ONCE)]
+    for rows in (*sizes, *sizes[4:], *sizes[4:]):
+        model(torch.randn(rows, 3))
+    assert [p.ready for p in model._runner.plans.values()] == [True, *[False] * (4 * AT_ONCE)]
+
+
 def test_integers_and_sizes_are_all_that_an_outline_leaves_out():
     def of(*args):
         return outline(key_of(args, {})[1])

@@ -2,9 +2,10 @@
 one generated function of arrays.
 
 A row with the option `planned_gradient` says that its rule looks at no values and reads arrays by rows alone.
-The second call of its node with such operands is recorded by a Script (plans.py), and later ones run the same
-kernels without any dispatch. All else goes by the rule: gradients of gradients, passes for some inputs alone,
-interpreters, recorders, classes of a program's own, saved tensors that were written to.
+A call of its node with such operands that has come some times before (`PATIENCE`) is recorded by a Script
+(plans.py), and later ones run the same kernels without any dispatch. All else goes by the rule: gradients of
+gradients, passes for some inputs alone, interpreters, recorders, classes of a program's own, saved tensors
+that were written to.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from rushlight._engine.dispatch.nodes.saved_arguments import Versioned
 from rushlight._engine.dispatch.runners.plans import Script, listened
 from rushlight._engine.tensors.tensor import WRAPPED, Tensor
 
+# How many calls go by the rule before one is recorded. To record takes as long as a plan saves in a few dozen
+# calls: of texts of any length most come too seldom.
+PATIENCE = 16
 _TEXT = """
 def apply(node, grad):
     saved = node.saved
@@ -66,21 +70,22 @@ def applied(rules: Any, results: int, slow: Callable[..., Any]) -> Callable[...,
     own = [p for p in row.params if not p.is_tensor]
     keys += [key(p, f"values[{p.name!r}]") for p in own]
     plans: dict[Any, Any] = {}
-    tried: dict[Any, Any] = {}
+    tried: dict[Any, int] = {}
     forget(plans, tried)
 
     def learn(found: Any, node: Any, grad: Any, given: tuple[Any, ...]) -> Any:
         if any([t is not None and t._kind.special for t in given]):  # on other devices, or read lazily
             keep(plans, found, False)
             return slow(node, grad)
-        if not tried.get(found):
-            keep(tried, found, True)
+        calls = tried.get(found, 0)
+        if calls < PATIENCE:
+            keep(tried, found, calls + 1)
             return slow(node, grad)
         names = [f"grad_{k}" for k in range(len(given) - len(kept))] + kept
         made, plan, waiting = _recorded(row.name, lambda: tuple(slow(node, grad)), names, given)
         keep(plans, found, plan or False)
         for kernel in waiting:
-            kernel.on_ready(lambda _: (plans.pop(found, None), tried.pop(found, None)))
+            kernel.on_ready(lambda _: plans.pop(found, None))
         return made
 
     scope = {
