@@ -49,7 +49,7 @@ def once(entries: Sequence[Entry], output: Any) -> list[Entry]:
     Not across the beginning of a backward pass: the backward would keep what the forward made.
     """
     fixed = roots(output).union(pinned(entries), *[e.reads() for e in entries if e.kind != "run"])
-    known: dict[Any, tuple[Entry, set[int]]] = {}
+    known: dict[Any, tuple[Entry, frozenset[int]]] = {}
     moved = Relocation({})
     kept = []
     for e in entries:
