@@ -117,9 +117,10 @@ def has_torch_function_variadic(*relevant_args: Any) -> bool:
     if _HOP.skipped:
         _HOP.skipped = False
         return False
-    return any(isinstance(mode, TorchFunctionMode) for mode in interpreters.STACK.modes) or any(
-        not getattr(type(found).__torch_function__, "unseen", False) for found in foreign(relevant_args, {})
-    )
+    # A trace hears of the ops that functions in Python consist of.
+    asked = [mode for mode in interpreters.STACK.modes if isinstance(mode, TorchFunctionMode)]
+    asked += [f for f in foreign(relevant_args, {}) if not hasattr(type(f).__torch_function__, "unseen")]
+    return any(not hasattr(type(item), "of_rows") for item in asked)
 
 
 has_torch_function_unary = has_torch_function_variadic

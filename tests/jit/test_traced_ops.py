@@ -273,3 +273,13 @@ def test_parts_of_composite_ops_are_not_mistaken_for_public_ones() -> None:
 def dropped(x: torch.Tensor) -> torch.Tensor:
     """An example without a batch."""
     return torch.nn.functional.dropout3d(x, 0.5, True)
+
+
+def test_normalize_writes_into_what_it_is_given() -> None:
+    def into(x: torch.Tensor) -> torch.Tensor:
+        found = torch.empty(2, 3)
+        F.normalize(x, dim=1, out=found)
+        return found
+
+    x = torch.arange(6.0).reshape(2, 3)
+    assert torch.equal(torch.jit.script(into)(x), F.normalize(x, dim=1))

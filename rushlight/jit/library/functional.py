@@ -209,8 +209,9 @@ def group_norm(
     return torch.group_norm(input, num_groups, weight, bias, eps)
 
 
-def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12):
-    return input / input.norm(p, [dim], True).clamp_min(eps).expand_as(input)
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None):
+    length = input.norm(p, [dim], True).clamp_min(eps).expand_as(input)
+    return input / length if out is None else torch.div(input, length, out=out)
 
 
 def embedding(

@@ -204,6 +204,8 @@ def _sparsified(name: str) -> Callable[..., Any]:
 class TracedTensor(torch.Tensor):
     """A tensor whose methods outside of the table are seen by the trace."""
 
+    of_rows = True  # as of the trace
+
     @property
     def shape(self) -> Any:
         """The size of each dim; numbers that remember the tensor."""

@@ -112,6 +112,8 @@ class Applied:
 class Tracer(KeepsFunctions, TorchFunctionMode):
     """Records the ops that run into a function; `module`'s parameters and buffers are attributes of self."""
 
+    of_rows = True  # what is Python in PyTorch runs: its ops are heard
+
     def __init__(self, function: Function, module: Any) -> None:
         self.compiler = Compiler(function, Names(lambda name: None), _Lines(""))
         self.values: dict[int, Value] = {}
