@@ -7,6 +7,8 @@ from rushlight._engine.core.device import device as _device
 from rushlight._engine.core.dtype import dtype as _dtype
 from typing import Any
 
+def _list_with_default(out_size: list[_int], defaults: list[_int]) -> list[_int]:
+    """The sizes that are given, defaults where they are None; ValueError unless there are more of these."""
 def _ntuple(n: _int, name: str = 'parse') -> Callable[[Any], tuple[Any, ...]]:
     """A function from a number to an n-tuple of it, and from a sequence to a tuple."""
 def _pair(x: Tensor) -> tuple[Any, ...]: ...
