@@ -99,8 +99,8 @@ def entitle(function: Callable[..., Any], row: str, space: str, name: str) -> Ca
 
 def held(store: dict[Any, Any], key: Any, function: Callable[..., Any], row: str) -> Callable[..., Any]:
     """The function of a row's that `store` has from now on: the same to threads that made one each."""
-    found: Any = store.setdefault(key, function)
-    _SPELLINGS[".".join(found.published)] = Spelling(row, found, False)
+    found: Callable[..., Any] = store.setdefault(key, function)
+    _SPELLINGS[".".join(space_of(found))] = Spelling(row, found, False)
     return found
 
 
