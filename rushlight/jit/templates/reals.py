@@ -19,11 +19,11 @@ _MIXED = ("complex_complex", "int_complex", "complex_int", "float_complex", "com
 
 
 def _of_one(name: str) -> Callable[..., float]:
-    function = getattr(math, name)
+    function: Callable[..., float] = getattr(math, name)
 
     def of_number(x: float) -> float:
         try:
-            return function(x)  # type: ignore[no-any-return]
+            return function(x)
         except (ValueError, OverflowError):
             return limits.function(name, x)
 
@@ -32,11 +32,11 @@ def _of_one(name: str) -> Callable[..., float]:
 
 
 def _of_two(name: str) -> Callable[..., float]:
-    function = getattr(math, name)
+    function: Callable[..., float] = getattr(math, name)
 
     def of_numbers(x: float, y: Any) -> float:
         try:
-            return function(x, y)  # type: ignore[no-any-return]
+            return function(x, y)
         except (ValueError, OverflowError):
             return limits.function(name, x, y)
 

@@ -86,7 +86,11 @@ def test_plans_are_made_and_taken(monkeypatch: pytest.MonkeyPatch) -> None:
         return run(node, grads)
 
     monkeypatch.setattr(declared, "_run", noted)
-    layer(x).sum().backward()
+    for _ in range(5):  # a kernel may have become machine code meanwhile: its plan is made anew then
+        ran.clear()
+        layer(x).sum().backward()
+        if "AddmmBackward0" not in ran:
+            break
     assert "AddmmBackward0" not in ran
     for _ in range(PATIENCE):  # what comes seldom is not learnt
         ran.clear()
