@@ -42,6 +42,7 @@ class BroadcastingListCls:
 
 
 BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = BroadcastingListCls()
+BroadcastingList4 = BroadcastingList5 = BroadcastingList6 = BroadcastingList1
 
 
 def get_callable_argument_names(fn: Any) -> list[str]:

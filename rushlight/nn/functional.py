@@ -9,7 +9,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.callers import warn
-from rushlight._engine.core.services import service
+from rushlight._engine.core.services import service as _service
 from rushlight._engine.dispatch.dispatcher import namespace
 
 _find, _table = namespace("nn.functional")
@@ -64,8 +64,10 @@ def normalize(
     input: Any, p: float = 2.0, dim: int | tuple[int, ...] = 1, eps: float = 1e-12, out: Any = None
 ) -> torch.Tensor:
     """input over its p-norm along `dim`, or over eps where the norm is smaller."""
-    if service("whether classes take a call over")((input, out)):
-        handle = service("call of a class with a __torch_function__")
+    # Classes of ours that hear of rows hear of those that this consists of.
+    of_rows = hasattr(getattr(type(input), "__torch_function__", None), "of_rows")
+    if not of_rows and _service("whether classes take a call over")((input, out)):
+        handle = _service("call of a class with a __torch_function__")
         made: torch.Tensor = handle(normalize, (input, out), input, p=p, dim=dim, eps=eps, out=out)
         return made
     if out is not None:
