@@ -117,10 +117,23 @@ def has_torch_function_variadic(*relevant_args: Any) -> bool:
     if _HOP.skipped:
         _HOP.skipped = False
         return False
-    # A trace hears of the ops that functions in Python consist of.
+    return bool(_asked(relevant_args))
+
+
+def _asked(relevant_args: tuple[Any, ...]) -> list[Any]:
+    """The modes, and an instance of each class among these, that take functions over; traces do not: they
+    hear of the ops that functions in Python consist of.
+    """
     asked = [mode for mode in interpreters.STACK.modes if isinstance(mode, TorchFunctionMode)]
     asked += [f for f in foreign(relevant_args, {}) if not hasattr(type(f).__torch_function__, "unseen")]
-    return any(not hasattr(type(item), "of_rows") for item in asked)
+    return [item for item in asked if not hasattr(type(item), "of_rows")]
+
+
+def takes_over(relevant_args: tuple[Any, ...]) -> bool:
+    """Whether a class or a mode takes one of our functions in Python over. Classes of ours that hear of rows
+    do not: they hear of those that it consists of.
+    """
+    return any(not hasattr(type(item).__torch_function__, "of_rows") for item in _asked(relevant_args))
 
 
 has_torch_function_unary = has_torch_function_variadic

@@ -12,13 +12,11 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.device import device
 from rushlight._engine.core.pytree import flatten
 from rushlight._engine.dispatch import interpreters
-from rushlight._engine.dispatch.overrides import place_by_class
+from rushlight._engine.dispatch.overrides import SIMPLE, place_by_class
 from rushlight._engine.tensors.kind import Kind
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._torch_dispatch import delivery
-
-_SIMPLE = frozenset((int, float, bool, str, complex, type(None)))
 
 
 def concerned(values: Any) -> list[Any]:
@@ -39,7 +37,7 @@ def _gather(value: Any, found: list[Any]) -> None:
     elif cls in interpreters.BELOW:
         if not any(type(f) is cls for f in found):
             place_by_class(found, value)
-    elif cls not in _SIMPLE and not isinstance(value, Tensor):
+    elif cls not in SIMPLE and not isinstance(value, Tensor):
         for item in flatten(value)[0]:  # containers of classes of their own
             if item is not value:
                 _gather(item, found)

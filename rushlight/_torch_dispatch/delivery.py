@@ -9,7 +9,7 @@ the op, the row is run once more to have one, for wrapper classes on tensors wit
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ from rushlight._engine.dispatch.nodes.formula_nodes import keep_result
 from rushlight._engine.dispatch.nodes.saved_arguments import kept
 from rushlight._engine.dispatch.nodes.saved_tensors import twin
 from rushlight._engine.dispatch.runners import pointwise
-from rushlight._engine.dispatch.runners.array_bodies import by_keyword
+from rushlight._engine.dispatch.runners.array_bodies import by_keyword, tracked
 from rushlight._engine.ops.signature import Param
 from rushlight._engine.ops.table import ROWS, Row
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
@@ -137,7 +137,7 @@ def hear(
     aten = translation.aten_call(row, bound, writes)
     if opened and (aten.op.namespace == "rushlight" or aten.op.is_composite):
         return again(_opened, row, call, args, kwargs, bound)
-    if opened and wrapped and _tracked(bound.values()) and not gradients.has_rule(aten.op):
+    if opened and wrapped and tracked(list(bound.values())) and not gradients.has_rule(aten.op):
         run = partial(again, _opened, row, call, args, kwargs, bound)
         return run() if named is None else named(aten, run)
     once = _written(call, bound) if writes else lambda: call(*args, **kwargs)
@@ -167,21 +167,6 @@ def _facts(row: Row) -> _Facts:
         any(p.name == "inplace" for p in row.params),
         translation.is_op(row),
     )
-
-
-def _tracked(values: Iterable[Any]) -> bool:
-    return LOCAL.enabled and any(map(_recorded, values))
-
-
-def _recorded(value: Any) -> bool:
-    """Whether a tensor, or one in a list, has a place in the graph."""
-    if isinstance(value, Tensor):
-        return value._grad_node is not None
-    if isinstance(value, dict):
-        value = value.values()
-    elif not isinstance(value, (list, tuple)):
-        return False
-    return any(map(_recorded, value))
 
 
 def _opened(
@@ -229,17 +214,17 @@ def tell(
 
     written(old), of an op that writes to its first argument: the result for a tensor with the old values.
     """
-    tracked = _tracked((args, kwargs))
-    if tracked and gradients.has_rule(op):
+    recorded = tracked([*args, *kwargs.values()])
+    if recorded and gradients.has_rule(op):
         return _by_rule(handler, op, args, kwargs, take)
     old: Any = None
     if op._schema.writes and written is not None:
-        check_writable(args[0], tracked)
-        if tracked:
+        check_writable(args[0], recorded)
+        if recorded:
             old = args[0] if args[0]._kind.on_meta else _before(args[0])
     call = Call(handler, op, args, kwargs)
     CALLS.stack.append(call)
-    LOCAL.enabled = call.enabled and not tracked
+    LOCAL.enabled = call.enabled and not recorded
     try:
         found = handler(op, args, kwargs)
     finally:
@@ -249,7 +234,7 @@ def tell(
     if old is not None and written is not None and not call.ran:
         with interpreters.unheard():
             _rebased(args[0], old, written)
-    if tracked and not op._schema.writes:
+    if recorded and not op._schema.writes:
         wanted = [t for t in flatten(result)[0] if isinstance(t, Tensor)]
         if any(t._grad_node is None and t._kind.dtype.category >= 2 for t in wanted):
             source = call.found if take is None or not call.ran else call.found[take]

@@ -15,6 +15,7 @@ import rushlight as torch
 from rushlight._engine.autograd import hooks
 from rushlight._engine.dispatch import interpreters, methods as plain_methods, overrides
 from rushlight._engine.dispatch.replaced_methods import ReplacedMethods
+from rushlight._engine.dispatch.runners.array_bodies import tracked
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, Tensor, lookup
 from rushlight._torch_dispatch import backward_ops, classes, delivery, gradients
@@ -55,7 +56,7 @@ def called(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if not (modes or (interpreters.BELOW and interpreters.CLASSES.below)) or not _told_whole(op):
         return op.function(**bound)
     opens = bool(modes) and getattr(modes[-1], "_opens", False) and not gradients.has_rule(op)
-    if opens and delivery._tracked((args, kwargs)):
+    if opens and tracked([*args, *kwargs.values()]):
         return op.function(**bound)
     return _asked(op, args, kwargs, lambda: op.function(**bound), None)
 

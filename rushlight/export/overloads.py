@@ -18,6 +18,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.dispatch.dispatcher import function, lookup
+from rushlight._engine.dispatch.generated_code import keep
 from rushlight._engine.dispatch.spellings import space_of
 from rushlight._engine.names.alternatives import attribute
 from rushlight._engine.ops.signature import REQUIRED
@@ -401,7 +402,6 @@ def aten_name(row: Row) -> str:
 Found = tuple[Any, list[Any], dict[str, Any]]
 # For a row and the kinds of its arguments: the overload, and the row's parameter for each of its own.
 _CHOSEN: dict[tuple[Any, ...], tuple[Overload, dict[str, str]]] = {}
-_MOST_CHOSEN = 10_000
 # What decides by its value which overload it is: numbers may be defaults, and are told from booleans.
 _DECIDING = (bool, int, float, complex, str, type(None), torch.dtype, torch.device)
 
@@ -434,10 +434,8 @@ def chosen(row: Row, bound: dict[str, Any], writes: bool) -> Found | None:
             return overload, *found
     searched = _chosen(row, bound, writes)
     if searched is not None:
-        if len(_CHOSEN) >= _MOST_CHOSEN:
-            _CHOSEN.clear()
         pairing = pairs(row, searched[0]._schema) or {}
-        _CHOSEN[key] = searched[0], {theirs: ours for ours, theirs in pairing.items() if ours in bound}
+        keep(_CHOSEN, key, (searched[0], {t: ours for ours, t in pairing.items() if ours in bound}))
     return searched
 
 

@@ -64,9 +64,7 @@ def normalize(
     input: Any, p: float = 2.0, dim: int | tuple[int, ...] = 1, eps: float = 1e-12, out: Any = None
 ) -> torch.Tensor:
     """input over its p-norm along `dim`, or over eps where the norm is smaller."""
-    # Classes of ours that hear of rows hear of those that this consists of.
-    of_rows = hasattr(getattr(type(input), "__torch_function__", None), "of_rows")
-    if not of_rows and _service("whether classes take a call over")((input, out)):
+    if _service("whether classes take a call over")((input, out)):
         handle = _service("call of a class with a __torch_function__")
         made: torch.Tensor = handle(normalize, (input, out), input, p=p, dim=dim, eps=eps, out=out)
         return made

@@ -164,7 +164,7 @@ def foreign(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         several = isinstance(value, (list, tuple)) and not hasattr(value, "__torch_function__")
         for item in value if several else (value,):
             cls = item.__class__
-            if cls in interpreters.PLAIN or cls in _SIMPLE:
+            if cls in interpreters.PLAIN or cls in SIMPLE:
                 continue
             hook = getattr(cls, "__torch_function__", None)
             if hook and hook is not disabled and not any(type(f) is cls for f in found):
@@ -192,7 +192,8 @@ def place_by_class(found: list[Any], item: Any) -> None:
     found.insert(next((i for i, other in enumerate(found) if issubclass(cls, type(other))), len(found)), item)
 
 
-_SIMPLE = {int, float, bool, str, type(None), complex}
+# Classes of arguments that take nothing over.
+SIMPLE = frozenset((int, float, bool, str, type(None), complex))
 
 
 def public(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -228,6 +228,11 @@ def number(value: float) -> Expr:
     return Expr({(): value})
 
 
+def product(factors: Sequence[Expr]) -> Expr:
+    """All of them multiplied."""
+    return math.prod(factors, start=number(1))
+
+
 def applied(op: str, *args: Expr) -> Expr:
     """An operation that is no sum or product; the number itself where all operands are numbers."""
     constants = [a.constant for a in args]
@@ -256,7 +261,7 @@ def power(base: Expr, exponent: Expr) -> Expr:
     """base to the power of exponent: a product where that is a small number."""
     times = exponent.constant
     if type(times) is int and 0 <= times <= 8:
-        return math.prod([base] * times, start=number(1))
+        return product([base] * times)
     return applied("Pow", base, exponent)
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import math
 import operator
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rushlight.export.numbers.expressions import Expr, number, parsed
+from rushlight.export.numbers.expressions import Expr, parsed, product
 from rushlight.export.numbers.symbolic import SYMBOLIC
 from rushlight.export.symbols import Sym, fitted
 from rushlight.fx.node import Node, map_aggregate
@@ -85,4 +84,4 @@ def _products(shape: Sequence[Any]) -> Iterator[Expr]:
     sizes = [parsed(str(n)) for n in shape]
     for first in range(len(sizes)):
         for end in range(first + 1, len(sizes) + 1):
-            yield math.prod(sizes[first:end], start=number(1))
+            yield product(sizes[first:end])

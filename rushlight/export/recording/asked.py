@@ -116,11 +116,6 @@ class Sizes:
         return a if here else b
 
 
-def product(sizes: Sequence[Expr]) -> Expr:
-    """All sizes multiplied."""
-    return math.prod(sizes, start=number(1))
-
-
 def divided(sizes: Sizes, whole: Expr, by: Expr) -> Expr:
     """whole // by, where nothing may remain."""
     if len(by.terms) == 1:

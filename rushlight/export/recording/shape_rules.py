@@ -15,10 +15,10 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.ops.table import ROWS
 from rushlight.export import overloads
-from rushlight.export.numbers.expressions import Expr, Relation, applied, number
+from rushlight.export.numbers.expressions import Expr, Relation, applied, number, product
 from rushlight.export.numbers.symbolic import expression
 from rushlight.export.recording import window_rules
-from rushlight.export.recording.asked import Shape, Sizes, UnknownSize, broadcast, divided, product
+from rushlight.export.recording.asked import Shape, Sizes, UnknownSize, broadcast, divided
 
 
 def tell(listener: Any, target: Any, args: Any, kwargs: Any, result: Any) -> None:

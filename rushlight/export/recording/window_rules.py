@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rushlight.export.numbers.expressions import Relation, applied, number
+from rushlight.export.numbers.expressions import Relation, applied, number, product
 from rushlight.export.numbers.symbolic import expression
-from rushlight.export.recording.asked import Shape, Sizes, UnknownSize, divided, product
+from rushlight.export.recording.asked import Shape, Sizes, UnknownSize, divided
 
 
 def _each(value: Any, count: int) -> list[Any]:

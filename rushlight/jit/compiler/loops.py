@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from enum import EnumType
+from functools import partial
 from typing import Any
 
 from rushlight.jit.compiler import exits
@@ -75,24 +76,27 @@ class Loops(Conditions):
         if broken:
             self.env[broken] = self.constant(node, False)
             self.before_results(node, [exits.RESULT])
+        self._unrolled(node, items, broken)
 
-        def go(left: list[Any]) -> None:
-            for i, item in enumerate(left):
-                self.assign(node.target, item, node)
-                self.body(node.body)
-                if self.env.pop(exits.LEFT, None) or self.env.get("$dead"):
-                    return
-                rest = left[i + 1 :]
-                if broken and rest:
-                    sides = (lambda: self.env.update({exits.LEFT: True}), lambda: behind(rest))
-                    self.branches(self.env[broken], sides, ({}, {}), node)
-                    return
+    def _unrolled(self, node: ast.For, items: list[Any], broken: str | None) -> None:
+        for i, item in enumerate(items):
+            self.assign(node.target, item, node)
+            self.body(node.body)
+            if self.env.pop(exits.LEFT, None) or self.env.get("$dead"):
+                return
+            rest = items[i + 1 :]
+            if broken and rest:
+                sides = (self._leave, partial(self._behind, node, rest, broken))
+                self.branches(self.env[broken], sides, ({}, {}), node)
+                return
 
-        def behind(left: list[Any]) -> None:
-            self.around = self.around_if
-            go(left)
+    def _leave(self) -> None:
+        self.env[exits.LEFT] = True
 
-        go(items)
+    def _behind(self, node: ast.For, items: list[Any], broken: str) -> None:
+        """The other items, in a side of an if."""
+        self.around = self.around_if
+        self._unrolled(node, items, broken)
 
     def before_results(self, node: Any, changed: list[str]) -> None:
         """Have something stand for a result that a loop may give."""

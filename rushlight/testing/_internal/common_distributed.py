@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import io
-import itertools
 import os
 import subprocess
 import sys
@@ -28,6 +27,7 @@ from rushlight.testing._internal.distributed.processes import (
     MultiProcessTestCase,
     get_timeout,
     retrieve_result_from_completion_queue,
+    run_subtests,
 )
 from rushlight.testing._internal.distributed.skips import (
     ACCELERATOR_DIST_BACKENDS,
@@ -100,6 +100,7 @@ __all__ = [
     "requires_ucc",
     "requires_world_size",
     "retrieve_result_from_completion_queue",
+    "run_subtests",
     "skip_if_lt_x_gpu",
     "skip_if_no_gpu",
     "skip_if_odd_worldsize",
@@ -126,19 +127,6 @@ def __getattr__(name: str) -> Any:
 def evaluate_platform_supports_symm_mem() -> bool:
     """False: devices here do not read each other's memory."""
     return PLATFORM_SUPPORTS_SYMM_MEM
-
-
-def run_subtests(
-    cls_inst: Any, subtest_config: dict[str, list[Any]], test_fn: Any, *test_args: Any, **test_kwargs: Any
-) -> None:
-    """Run a function for each combination of arguments, as subtests, with a barrier behind each."""
-    for values in itertools.product(*subtest_config.values()):
-        chosen = dict(zip(subtest_config, values, strict=True))
-        with cls_inst.subTest(**chosen):
-            torch._dynamo.reset()
-            test_fn(*test_args, **test_kwargs, **chosen)
-            torch._dynamo.reset()
-        dist.barrier()
 
 
 def create_tcp_store(

@@ -27,7 +27,7 @@ from rushlight.distributed.tensor.parallel import (
     parallelize_module,
 )
 from rushlight.futures import Future
-from rushlight.testing._internal.common_distributed import run_subtests
+from rushlight.testing._internal.common_distributed import run_subtests as run_subtests
 from rushlight.testing._internal.common_utils import set_rng_seed
 from rushlight.testing._internal.distributed.processes import MultiProcContinuousTest, MultiProcessTestCase
 from rushlight.testing._internal.distributed.skips import own_device
@@ -388,10 +388,6 @@ class FSDPTestMultiThread(MultiThreadedTestCase):
         super().setUp()
         self._spawn_threads()
 
-    def run_subtests(self, *args: Any, **kwargs: Any) -> None:
-        """common_distributed.run_subtests of this test."""
-        run_subtests(self, *args, **kwargs)
-
     def perThreadSetUp(self) -> None:
         """Forget what compile() has recorded."""
         torch._dynamo.reset()
@@ -412,10 +408,6 @@ class FSDPTestMixin:
 
     def _check_forward_prefetch(self, fsdp_model: Any, forward_prefetch: Any) -> None:
         self.assertEqual(forward_prefetch, fsdp_model.forward_prefetch)
-
-    def run_subtests(self, *args: Any, **kwargs: Any) -> None:
-        """common_distributed.run_subtests of this test."""
-        run_subtests(self, *args, **kwargs)
 
 
 class FSDPTest(FSDPTestMixin, MultiProcessTestCase):

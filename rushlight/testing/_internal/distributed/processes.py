@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import os
 import sys
 import tempfile
@@ -38,6 +39,19 @@ def backend_of(device: Any) -> str:
     return "nccl" if "cuda" in str(device) else "gloo"
 
 
+def run_subtests(
+    cls_inst: Any, subtest_config: dict[str, list[Any]], test_fn: Any, *test_args: Any, **test_kwargs: Any
+) -> None:
+    """Run a function for each combination of arguments, as subtests, with a barrier behind each."""
+    for values in itertools.product(*subtest_config.values()):
+        chosen = dict(zip(subtest_config, values, strict=True))
+        with cls_inst.subTest(**chosen):
+            torch._dynamo.reset()
+            test_fn(*test_args, **test_kwargs, **chosen)
+            torch._dynamo.reset()
+        dist.barrier()
+
+
 class RanksTestCase(TestCase):
     """A test case whose tests run on several ranks, and which is itself no rank."""
 
@@ -63,6 +77,10 @@ class RanksTestCase(TestCase):
                 fn(**kwargs)
 
         return types.MethodType(chosen, self)
+
+    def run_subtests(self, *args: Any, **kwargs: Any) -> None:
+        """run_subtests of this test."""
+        run_subtests(self, *args, **kwargs)
 
     def _wait(self, fn: Callable[..., Any]) -> None:
         """Wait until all ranks have run a test, and raise what it is to raise."""

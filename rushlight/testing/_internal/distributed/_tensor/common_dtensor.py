@@ -15,7 +15,7 @@ from rushlight._engine.core.pytree import tree_map
 from rushlight._engine.names.alternatives import attribute
 from rushlight.distributed.device_mesh import DeviceMesh, init_device_mesh
 from rushlight.distributed.tensor import DTensor, Placement, Replicate, Shard, distribute_tensor
-from rushlight.testing._internal.common_distributed import run_subtests, skip_if_lt_x_gpu
+from rushlight.testing._internal.common_distributed import run_subtests as run_subtests, skip_if_lt_x_gpu
 from rushlight.testing._internal.distributed.models import (
     Attention,
     ExpertLayer,
@@ -116,10 +116,6 @@ class DTensorTestMixin:
         for cut_args, cut_kwargs in cut:
             self.assertEqual(cut.successful(), True)
             self.assertEqual(op_call(*cut_args, **cut_kwargs).full_tensor(), plain)
-
-    def run_subtests(self, *args: Any, **kwargs: Any) -> None:
-        """common_distributed.run_subtests of this test."""
-        run_subtests(self, *args, **kwargs)
 
 
 class DTensorContinuousTestBase(DTensorTestMixin, MultiProcContinuousTest):  # type: ignore[misc]  # a property
