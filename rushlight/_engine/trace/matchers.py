@@ -30,7 +30,7 @@ from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fre
 from rushlight._engine.tensors.tensor import Tensor, storage
 from rushlight._engine.trace.entrances import Entrance, Together, apart, entered, looked, looks
 from rushlight._engine.trace.shells import makers
-from rushlight._engine.trace.trace import IDENTICAL, PLAINLY, SEQUENCES, Node, Renamed, bump, mentioned
+from rushlight._engine.trace.trace import IDENTICAL, PLAINLY, SEQUENCES, Node, Renamed, bump, mentioned, told
 from rushlight._engine.trace.writes import free
 
 Matcher = Callable[[Any, tuple[Any, ...]], Any]
@@ -211,13 +211,11 @@ class Writer:
         elif cls is float:
             self._float(value, name)
         elif cls in PLAINLY:
-            c = self.constant(value)
-            like = f"{name}.__class__ is {self.constant(cls)} and {name} == {c}"
-            self.conditions.append(f"({name} is {c} or {like})")
+            c, of = self.constant(value), self.constant(cls)
+            self.conditions.append(f"({name} is {c} or ({name}.__class__ is {of} and {name} == {c}))")
         elif cls in SEQUENCES:
-            self.conditions.append(
-                f"{name}.__class__ is {self.constant(cls)} and len({name}) == {len(value)}"
-            )
+            of = self.constant(cls)
+            self.conditions.append(f"{name}.__class__ is {of} and len({name}) == {len(value)}")
             for i, item in enumerate(value):
                 self._part(item, f"{name}[{i}]")
         elif cls is slice:
@@ -226,6 +224,8 @@ class Writer:
                 self._part(getattr(value, part), f"{name}.{part}")
         elif isinstance(value, GraphNode):
             self._graph_node(value, name)
+        elif (what := told(value)) is not None:
+            self.conditions.append(f"{self.constant(told)}({name}) == {self.constant(what)}")
         else:
             raise Unknown
 

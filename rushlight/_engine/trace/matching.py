@@ -46,6 +46,7 @@ from rushlight._engine.trace.trace import (
     bump,
     described,
     inserted,
+    told,
     tracked,
 )
 from rushlight._engine.trace.updates import Updates
@@ -303,12 +304,6 @@ class Region(Learning, Writes, Updates, Shells):
         elif cls in PLAINLY:
             parts.append(cls)
             parts.append(value)
-        elif cls is float:
-            parts.append(cls)
-            parts.append(value.hex())
-        elif cls is complex:
-            parts.append(cls)
-            parts.append((value.real.hex(), value.imag.hex()))
         elif cls in SEQUENCES:
             parts.append((cls, len(value)))
             for item in value:
@@ -317,6 +312,8 @@ class Region(Learning, Writes, Updates, Shells):
             parts.append(cls)
             for item in (value.start, value.stop, value.step):
                 self._describe(item, tensors, numbers, parts)
+        elif (what := told(value)) is not None:
+            parts.append(what)
         else:
             raise _Untraceable(f"an argument is a {cls.__name__}")
 

@@ -418,3 +418,46 @@ def test_backward_begins_with_a_part_of_a_conjugate():
     for _ in range(6):
         x = torch.ones(3, requires_grad=True)
         assert now(x).item() == -6.0 and x.grad.tolist() == [-2.0] * 3
+
+
+@pytest.mark.parametrize("of", [np.float64, np.float32, np.int64, complex])
+def test_attributes_of_numpy_are_told_by_their_values(of):
+    """A scalar of NumPy is an op's attribute like Python's; another value is another branch."""
+
+    def scale(x, k):
+        return (x * k + k).exp()
+
+    run = matched(scale)
+    x = torch.randn(3, 4)
+    for value in (1, 2, 1, 2, 1, 2):
+        assert same(run(x, of(value)), scale(x, of(value)))
+    assert not run.trace.reasons and compiled(run.trace) == 2
+
+
+def test_arrays_that_rows_make_of_sizes_are_constants():
+    """Places of resized images and of reflections end no segment, nor do their gradients."""
+
+    def double(x):
+        return F.pad(F.interpolate(x.exp(), scale_factor=2), (1, 2, 1, 2), mode="reflect")
+
+    run = matched(double)
+    for size in (4, 4, 4, 4, 6, 6, 6):
+        x = torch.randn(1, 2, size, 4, requires_grad=True)
+        y = x.detach().requires_grad_()
+        a, b = run(x), double(y)
+        assert same(a, b)
+        a.sin().sum().backward()
+        b.sin().sum().backward()
+        assert same(x.grad, y.grad)
+    assert not run.trace.reasons
+
+
+def test_arrays_that_rows_make_of_values_are_no_constants():
+    def repeated(x, counts):
+        return (x.repeat_interleave(counts, 0) * 2).sum(0)
+
+    run = matched(repeated)
+    x = torch.randn(3, 4)
+    for i in range(12):
+        counts = torch.tensor([1, i % 3, 2])
+        assert same(run(x, counts), repeated(x, counts))
