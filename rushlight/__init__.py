@@ -37,7 +37,9 @@ def __getattr__(name: str) -> Any:
         found = import_module("rushlight._engine.dispatch.dispatcher").lookup("torch", name)
     if found is None:
         found = import_module("rushlight._engine.names.alternatives").attribute("rushlight", name)
-    globals()[name] = import_module("rushlight._engine.core.tracebacks").own(found)
+    found = import_module("rushlight._engine.core.tracebacks").own(found)
+    found = import_module("rushlight._engine.names.built_in").as_published(name, found)
+    globals()[name] = found
     return found
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from rushlight._engine.dispatch import interpreters, method_overrides
 from rushlight._engine.dispatch.overrides import as_told, ask, disabled, foreign
 from rushlight._engine.lazy import is_ours, our_module
+from rushlight._engine.names.built_in import published
 from rushlight._engine.tensors.tensor import Tensor
 
 __all__ = [
@@ -152,6 +153,7 @@ def handle_torch_function(
     """Let the innermost mode, else the classes among `relevant_args` answer for the call; TypeError if none
     does.
     """
+    public_api = published(public_api)
     classes, modes = foreign(tuple(relevant_args), {}), interpreters.STACK.modes
     if modes and isinstance(mode := modes[-1], TorchFunctionMode):
         modes.pop()  # what the mode calls goes to the next one

@@ -109,14 +109,23 @@ def keywords_of(name: str) -> set[str] | None:
     if found is ABSENT:
         return set()
     try:
-        parameters = inspect.signature(found).parameters.values()
+        parameters = inspect.signature(_in_python(found)).parameters.values()
     except (ValueError, TypeError, AttributeError):
         return set() if "rushlight" in sys.modules else _written_keywords(name, found)
     taken = {p.name for p in parameters if p.kind is not p.VAR_KEYWORD}
     rest = [p.name for p in parameters if p.kind is p.VAR_KEYWORD]
-    if "rushlight" in sys.modules and (rest == ["extra"] or "table_row" in getattr(found, "__dict__", ())):
+    if "rushlight" in sys.modules and (rest == ["extra"] or hasattr(_in_python(found), "table_row")):
         return taken | _of_row(name, taken)
     return None if rest else taken
+
+
+def _in_python(found: Any) -> Any:
+    """What a built-in function of Rushlight's calls."""
+    if "rushlight" not in sys.modules:
+        return found
+    from rushlight._engine.names.built_in import plain
+
+    return plain(found)
 
 
 def _of_row(name: str, taken: set[str]) -> set[str]:

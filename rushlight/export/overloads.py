@@ -21,6 +21,7 @@ from rushlight._engine.dispatch.dispatcher import function, lookup
 from rushlight._engine.dispatch.generated_code import keep
 from rushlight._engine.dispatch.spellings import space_of
 from rushlight._engine.names.alternatives import attribute
+from rushlight._engine.names.built_in import plain as plain_function
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight._engine.ops.table import NAMES, ROWS, Row, public
 from rushlight.export import other_forms, spellings
@@ -616,7 +617,7 @@ def _of_other_order(name: str, function: Callable[..., Any]) -> bool:
     """Whether the op takes arguments of the public function otherwise: reductions as numbers, or something
     else where `inplace` stands, as elu does.
     """
-    public = list(inspect.signature(function).parameters)
+    public = list(inspect.signature(plain_function(function)).parameters)
     if "reduction" in public or "inplace" not in public:
         return "reduction" in public
     place = public.index("inplace")

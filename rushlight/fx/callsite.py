@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any
 
 import rushlight as torch
-from rushlight._engine.dispatch.spellings import in_python
+from rushlight._engine.dispatch.spellings import in_python, row_of
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight._engine.ops.table import ROWS
 
@@ -62,7 +62,7 @@ def as_written(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     """
     if getattr(function, "__qualname__", "") == f"Tensor.{function.__name__}":
         return args, kwargs, function.__name__
-    row = getattr(function, "table_row", None) or ROWS.get(function.__name__)
+    row = row_of(function) or ROWS.get(function.__name__)
     if row is None or hasattr(function, "_qualified_op_name") or hasattr(function, "_schema"):
         return args, kwargs, function
     several = next((i for i, p in enumerate(row.params) if p.varargs), None)

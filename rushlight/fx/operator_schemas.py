@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import rushlight as torch
 from rushlight._engine.core.callers import warn
+from rushlight._engine.dispatch.spellings import row_of
 from rushlight._engine.ops.signature import REQUIRED
-from rushlight._engine.ops.table import Row
 from rushlight.export.overloads import Overload, Packet, aten_name, recorded, schemas_in_order
 from rushlight.fx import names
 from rushlight.ops._schemas import Schema
@@ -121,8 +121,8 @@ def _schemas(op: Any) -> list[Schema] | None:
         return [found._schema for found in recorded(op.__name__).values()]
     if isinstance(op, type):
         return []
-    row = getattr(op, "table_row", None)
-    if not isinstance(row, Row):
+    row = row_of(op)
+    if row is None:
         return None
     home, _, name = names.qualified(op).rpartition(".")
     if home == "torch.nn.functional" or (home == "torch.functional" and name not in _REGISTERED):

@@ -14,7 +14,9 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.core.pytree import flatten
 from rushlight._engine.core.recording import TRACERS
+from rushlight._engine.dispatch.spellings import row_of
 from rushlight._engine.lazy import our_module
+from rushlight._engine.names.built_in import plain
 from rushlight.fx.concrete import ProxyableClassMeta, concrete_values
 from rushlight.fx.conventions import _PyTreeCodeGen, _PyTreeInfo, nested
 from rushlight.fx.graph import Graph
@@ -331,23 +333,23 @@ def _taking_all(function: Any) -> Any:
     """The function with all its variables as positional arguments, so that a Proxy may be *args or
     **kwargs.
     """
-    inner = inspect.unwrap(function)
+    inner = plain(inspect.unwrap(function))
     if not isinstance(inner, FunctionType):
         return function
-    if hasattr(inner, "table_row"):  # an op's: its signature is told beside its code
+    if row_of(inner) is not None:  # an op's: its signature is told beside its code
         listed = [p.name for p in _plainly(inspect.signature(function))]
         return lambda *given: function(**dict(zip(listed, given, strict=True)))
     code = inner.__code__
     if not code.co_kwonlyargcount and not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
         return function
     stars = [flag for flag in (inspect.CO_VARARGS, inspect.CO_VARKEYWORDS) if code.co_flags & flag]
-    plain = code.replace(
+    positional = code.replace(
         co_argcount=code.co_argcount + code.co_kwonlyargcount + len(stars),
         co_posonlyargcount=0,
         co_kwonlyargcount=0,
         co_flags=code.co_flags & ~sum(stars),
     )
-    return FunctionType(plain, inner.__globals__, inner.__name__, inner.__defaults__, inner.__closure__)
+    return FunctionType(positional, inner.__globals__, inner.__name__, inner.__defaults__, inner.__closure__)
 
 
 def _tensors(root: Any) -> Iterator[tuple[str, Any]]:

@@ -20,6 +20,7 @@ from rushlight._engine.core.pytree import flatten
 from rushlight._engine.core.recording import backward_only
 from rushlight._engine.dispatch import interpreters
 from rushlight._engine.dispatch.dispatcher import function
+from rushlight._engine.dispatch.spellings import public
 from rushlight._engine.tensors.tensor import storage
 from rushlight._engine.trace.program import mapped
 from rushlight._engine.trace.recorder import _RANDOM
@@ -150,7 +151,7 @@ def _named(row: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     if row.name == "linear":
         biased = (len(args) > 2 and args[2] is not None) or kwargs.get("bias") is not None
         return torch.addmm if biased else torch.mm
-    return function(row)
+    return public(function(row))
 
 
 def create_selective_checkpoint_contexts(

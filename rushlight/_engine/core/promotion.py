@@ -16,9 +16,13 @@ from rushlight._engine.core.dtype import dtype
 _UNSIGNED = {dt.uint16, dt.uint32, dt.uint64}
 
 
-@cache
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest dtype that holds both, by PyTorch's table."""
+    return _promoted(type1, type2)
+
+
+@cache
+def _promoted(type1: dtype, type2: dtype) -> dtype:
     a: dtype = dt.of_python(type1)
     b: dtype = dt.of_python(type2)
     for position, given in enumerate((a, b), 1):

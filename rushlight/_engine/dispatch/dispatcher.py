@@ -35,11 +35,12 @@ _built: dict[tuple[str, str], Callable[..., Any]] = {}
 
 def lookup(namespace: str, name: str) -> Callable[..., Any] | None:
     """The callable behind a public name, or None where the table has no such name."""
-    return own(bare(namespace, name))
+    found = own(bare(namespace, name))
+    return found and spellings.public(found)
 
 
 def bare(namespace: str, name: str) -> Callable[..., Any] | None:
-    """`lookup` for callers within the engine, at whose own doors errors are trimmed."""
+    """`lookup` for callers within the engine, at whose own doors errors are trimmed: functions in Python."""
     if namespace == "operator":
         return operators.build(name)
     extra = methods.METHODS if namespace == "Tensor" else methods.FUNCTIONS

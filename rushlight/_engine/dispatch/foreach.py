@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rushlight._engine.dispatch.arguments import is_number, plain_number
+from rushlight._engine.lazy import package
+from rushlight._engine.names.built_in import built_in
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import Tensor
 
@@ -70,9 +72,9 @@ def build(name: str) -> Callable[..., Any] | None:
     def each(*args: Any, **kwargs: Any) -> Any:
         return _run(name, base, *args, **kwargs)
 
-    each.__name__ = each.__qualname__ = name
+    each.__module__, each.__name__, each.__qualname__ = package(), name, name
     each.__doc__ = f"{base} of each tensor of a list."
-    return each
+    return built_in(each)
 
 
 def _run(name: str, base: str, *args: Any, **kwargs: Any) -> Any:

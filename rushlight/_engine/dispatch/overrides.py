@@ -17,7 +17,8 @@ from rushlight._engine.dispatch.arguments import without_missing
 from rushlight._engine.dispatch.caller_arguments import as_written, called
 from rushlight._engine.dispatch.generated_code import compile_function
 from rushlight._engine.dispatch.interpreters import LONE, MODES, RECORDS, STACK
-from rushlight._engine.dispatch.spellings import in_python, space_of
+from rushlight._engine.dispatch.spellings import in_python, public as shown, space_of
+from rushlight._engine.names.built_in import published
 from rushlight._engine.ops.table import Row, public as spellings
 from rushlight._engine.tensors.tensor import Tensor
 
@@ -199,7 +200,7 @@ SIMPLE = frozenset((int, float, bool, str, type(None), complex))
 def public(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
     """An op as classes and modes get to see it."""
     found = called(row)
-    return found.function if found is not None else _unspelled(row, direct)
+    return shown(found.function) if found is not None else _unspelled(row, direct)
 
 
 def _unspelled(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
@@ -211,7 +212,7 @@ def _unspelled(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
     if getattr(direct, "writes", False):
         own = [leaf for owner, leaf, kind in spellings(row) if (owner, kind) == ("Tensor", "inplace")]
         other = lookup("Tensor", own[0] if own else f"{row.name}_")
-    return other or function(row)
+    return other or shown(function(row))
 
 
 def as_told(
@@ -221,7 +222,7 @@ def as_told(
     not in the order of the row's, but in that of a reflected operator.
     """
     found = called(row)
-    op = _unspelled(row, direct) if found is None else found.function
+    op = _unspelled(row, direct) if found is None else shown(found.function)
     args, kwargs = as_written(row, op, args, kwargs)
     if found is None or not found.reflected:
         return op, args, kwargs, False
@@ -240,7 +241,7 @@ def ask(
 
     direct: what PyTorch's default would run. mode: one that was asked before, and did not answer.
     """
-    types = tuple(type(f) for f in classes)
+    types, op = tuple(type(f) for f in classes), published(op)
     for item in classes:
         hook = type(item).__torch_function__
         if direct is not None and getattr(hook, "__func__", None) is default:

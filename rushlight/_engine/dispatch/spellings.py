@@ -2,7 +2,8 @@
 
 All of a row's have the same code. `torch.abs` and `Tensor.abs` do the same, but handlers of
 `__torch_function__` tell them apart. Which one was called is known by the code in its frame, which bears the
-public name.
+public name. What PyTorch has in compiled code is a built-in function here, too (names/built_in.py),
+behind which the one in Python runs: programs have the former, the engine calls the latter.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
 from rushlight._engine.lazy import is_ours, package
+from rushlight._engine.names.built_in import built_in, plain
+from rushlight._engine.ops.table import Row
 
 # Functions of nn.functional that PyTorch has in compiled code: the others, in Python, hand all of their
 # arguments on, those with a default by keyword.
@@ -57,6 +60,7 @@ def spelling(code: CodeType) -> Spelling | None:
 
 def space_of(function: Any) -> tuple[str, str]:
     """(namespace, name) of a row's function; of another ("", its name), of what is none ("", "")."""
+    function = plain(function)
     if function.__class__ is not FunctionType:  # what answers for any attribute, too
         return "", ""
     found: tuple[str, str] = getattr(function, "published", ("", function.__name__))
@@ -68,9 +72,29 @@ def in_python(function: Any) -> bool:
     space, name = space_of(function)
     if not space and function.__class__ is FunctionType:
         return not is_ours(function)
+    return _written_in_python(space, name)
+
+
+def _written_in_python(space: str, name: str) -> bool:
     if space == "nn.functional":
         return name not in OF_NN
     return (space == "torch" and name in IN_PYTHON) or (space == "Tensor" and name in METHODS_IN_PYTHON)
+
+
+def row_of(function: Any) -> Row | None:
+    """The row whose function it is."""
+    found: Row | None = getattr(plain(function), "table_row", None)
+    return found
+
+
+def public(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What programs have in place of a function of ours: for one of a row's that PyTorch has in compiled
+    code, the built-in function.
+    """
+    space, name = space_of(function)
+    if space in ("", "Tensor") or _written_in_python(space, name):
+        return function
+    return built_in(function)
 
 
 def _titles(space: str, name: str) -> tuple[str, str, str]:
@@ -129,6 +153,7 @@ def copied(found: Any) -> Callable[..., Any]:
     )
     update_wrapper(other, found)
     del other.__wrapped__  # type: ignore[attr-defined]
+    vars(other).pop("built_in", None)  # of the other
     other.__kwdefaults__ = found.__kwdefaults__
     return other
 

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from rushlight._engine.names.built_in import plain
 from rushlight._engine.serialization.names import torch_module
 from rushlight._engine.serialization.rebuild import is_reference, torch_form
 
@@ -71,6 +72,7 @@ def _dump_fast(
 
 def _global_name(value: Any) -> tuple[bytes, bytes] | None:
     """Module and name of what is pickled as a global of Rushlight's; None for all else."""
+    value = plain(value)
     if isinstance(value, (type, FunctionType)):
         module, name = value.__module__, value.__qualname__
     elif is_reference(value):

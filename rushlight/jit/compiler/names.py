@@ -21,7 +21,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.dtype import dtype
-from rushlight._engine.dispatch.spellings import space_of
+from rushlight._engine.dispatch.spellings import row_of, space_of
 from rushlight._engine.lazy import is_ours, our_module
 from rushlight.jit.compiler import callstack, interfaces, natives
 from rushlight.jit.compiler.ignoring import LEFT, dropped, ignored, stays
@@ -331,7 +331,7 @@ def named_builtin(found: Any) -> Any:
     if python_function(name) is not None and getattr(torch, name, None) is found:
         return python_function(name)
     if _OPERATORS.match(module) or module.startswith("rushlight._engine.ops"):
-        known, row = Names(lambda name: None).functional, getattr(found, "table_row", None)
+        known, row = Names(lambda name: None).functional, row_of(found)
         return known(name) or (known(row.display_name) if row is not None and row.name[0] != "_" else None)
     native = natives.op_of(found, module, name)
     if native:

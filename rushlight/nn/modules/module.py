@@ -13,11 +13,10 @@ from __future__ import annotations
 import inspect
 from collections import OrderedDict
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any, TypeVar
 
 import rushlight as torch
-from rushlight._engine.lazy import all_subclasses, is_ours
+from rushlight._engine.lazy import all_subclasses
 from rushlight.nn.modules.base import hooks
 from rushlight.nn.modules.base.conversion import Conversion
 from rushlight.nn.modules.base.state import _EXTRA_STATE_KEY_SUFFIX, State, _IncompatibleKeys
@@ -58,19 +57,6 @@ def _forward_unimplemented(self: Any, *input: Any) -> None:
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
-def _keep_ops_unbound(cls: type) -> None:
-    """Let ops that a class holds (`conv = torch.conv2d`) not become methods of its instances: PyTorch's are
-    built-in functions, which do not.
-    """
-    for name, value in list(vars(cls).items()):
-        if value.__class__ is FunctionType and (
-            value.__code__.co_filename.startswith("<rushlight ")
-            or hasattr(value, "table_row")
-            or getattr(torch, value.__name__, None) is value
-        ):
-            type.__setattr__(cls, name, staticmethod(value))
-
-
 def _has_any_global_hook() -> bool:
     """Whether hooks of all modules are registered."""
     return bool(
@@ -104,11 +90,6 @@ class Module(Tree, hooks.Hooks, State, Conversion):
     _compiled_call_impl: Callable[..., Any] | None = None
     T_destination = TypeVar("T_destination", bound=dict[str, Any])
     forward: Callable[..., Any] = _forward_unimplemented
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if not is_ours(cls):
-            _keep_ops_unbound(cls)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:

@@ -74,7 +74,3 @@ def _has_any_global_hook() -> bool:
     """Whether hooks of all modules are registered."""
 def _hooked(hooks: Any, module: Module, name: str, value: Any) -> Any: ...
 def _is_tensor_like(value: Any) -> bool: ...
-def _keep_ops_unbound(cls: _type) -> None:
-    """Let ops that a class holds (`conv = torch.conv2d`) not become methods of its instances: PyTorch's are
-    built-in functions, which do not.
-    """

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.lazy import names_of
+from rushlight._engine.names.built_in import plain
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.effects.following import following
 from rushlight._engine.trace.effects.instructions import Noted, noted, own_dicts
@@ -141,11 +142,11 @@ class Watch:
             self.guards.use(functional, name, ())
         for code in self._scanned:
             made.update([c for c in code.co_consts if isinstance(c, CodeType)])
+        young = set(map(id, gc.get_objects(0)))
+        # In a large process this takes a fifth of the time that a look at each object does.
+        holders = gc.get_referrers(*self._scanned) if self._scanned else []
         ran = [
-            f
-            for generation in (1, 2)
-            for f in gc.get_objects(generation)
-            if type(f) is FunctionType and f.__code__ in self._scanned
+            f for f in holders if type(f) is FunctionType and f.__code__ in self._scanned and id(f) not in young
         ]
         lost = self._scanned - {f.__code__ for f in ran} - made
         if lost:
@@ -164,7 +165,7 @@ class Watch:
             self._note(f"{name} is asked for", caller.f_code, caller.f_lineno)
 
     def _harmless(self, function: Any) -> bool:
-        if id(function) in _BUILTINS:
+        if id(function) in _BUILTINS or plain(function) is not function:  # what is behind is seen itself
             return True
         holder, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
         if type(holder) is ContextVar:  # set for a while, as is seen in the end
