@@ -146,7 +146,9 @@ class Watch:
         # In a large process this takes a fifth of the time that a look at each object does.
         holders = gc.get_referrers(*self._scanned) if self._scanned else []
         ran = [
-            f for f in holders if type(f) is FunctionType and f.__code__ in self._scanned and id(f) not in young
+            f
+            for f in holders
+            if type(f) is FunctionType and f.__code__ in self._scanned and id(f) not in young
         ]
         lost = self._scanned - {f.__code__ for f in ran} - made
         if lost:
