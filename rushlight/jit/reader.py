@@ -16,6 +16,7 @@ from rushlight._engine.serialization.unpickler import WeightsUnpickler
 from rushlight.jit.annotations import annotate, fork
 from rushlight.jit.awaiting import awaitable, awaitable_nowait, awaitable_wait
 from rushlight.jit.compiler.names import Names, build, declared, unique
+from rushlight.jit.compiler.qualnames import free_for
 from rushlight.jit.compiler.values import Builtin, Known, Space
 from rushlight.jit.frontend import Source, parse_untrusted
 from rushlight.jit.modules import instance
@@ -371,7 +372,8 @@ class Archive:
                 if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
             }
             made = collections.namedtuple(tree.name, [*fields])  # type: ignore[misc]
-            made.__module__ = qualname.rpartition(".")[0].removeprefix("__torch__").lstrip(".") or "__main__"
+            space = free_for(qualname, ((*fields,), (*fields.values(),))).rpartition(".")[0]
+            made.__module__ = space.removeprefix("__torch__").lstrip(".") or "__main__"
             self._found[qualname] = Known(Type("Tuple", tuple(fields.values()), made))
             return
         owner = ClassType(unique(qualname), base in _MODULES, python=None)

@@ -246,3 +246,61 @@ def test_programs_may_be_deeper_than_the_stack():
     lines = "    x = torch.relu(x - 0.5) + 0.5\n" * 400
     found = torch.jit.CompilationUnit(f"def f(x):\n{lines}    return x\n").f
     assert found(torch.tensor([2.0, -1.0])).tolist() == [2.0, 0.5]
+
+
+class Symmetric(torch.nn.Module):
+    def forward(self, x):
+        return x.triu() + x.triu(1).mT
+
+
+def test_scripts_of_parametrized_modules_refuse_to_run():
+    layer = torch.nn.Linear(3, 3)
+    torch.nn.utils.parametrize.register_parametrization(layer, "weight", Symmetric())
+    scripted = torch.jit.script(layer)
+    with pytest.raises(torch.jit.Error, match="Parametrization is not working with scripting"):
+        scripted(torch.ones(1, 3))
+
+
+def giving_a_number():
+    class Pair(NamedTuple):
+        a: int
+
+    class Gives(torch.nn.Module):
+        def forward(self, x):
+            return x, Pair(5)
+
+    return Gives()
+
+
+def giving_a_text():
+    class Pair(NamedTuple):
+        a: str
+
+    class Gives(torch.nn.Module):
+        def forward(self, x):
+            return x, Pair("five")
+
+    return Gives()
+
+
+def test_files_have_named_tuples_of_their_own():
+    """Two files may have other ones of one name; a module that holds both keeps both."""
+    files = [io.BytesIO(), io.BytesIO()]
+    for file, module in zip(files, (giving_a_number(), giving_a_text()), strict=True):
+        torch._C._jit_clear_class_registry()  # as if each were written by a program of its own
+        torch.jit.save(torch.jit.script(module), file)
+        file.seek(0)
+    torch._C._jit_clear_class_registry()
+
+    class Both(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = map(torch.jit.load, files)
+
+        def forward(self, x):
+            y, number = self.first(x)
+            z, text = self.second(y)
+            return z, number.a, text.a
+
+    both = loaded(torch.jit.script(Both()))
+    assert both(torch.ones(1)) == (torch.ones(1), 5, "five")

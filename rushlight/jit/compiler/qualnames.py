@@ -6,6 +6,7 @@ import re
 
 _taken: dict[str, int] = {}
 _tuples: dict[str, object] = {}  # what fields named tuples have
+_read: dict[str, object] = {}  # ... those of files, each of which has names of its own
 
 
 def unique(name: str) -> str:
@@ -25,7 +26,16 @@ def claim(name: str, fields: object) -> None:
         raise RuntimeError(f"Can't redefine NamedTuple: {name}")
 
 
+def free_for(name: str, fields: object) -> str:
+    """The name of a named tuple of a file: its own, or another where one with other fields is called so."""
+    if _tuples.get(name, fields) == fields and _read.setdefault(name, fields) == fields:
+        return name
+    _taken.setdefault(name, 0)  # so that it gets another name
+    return unique(name)
+
+
 def forget_names() -> None:
     """Let names of functions and classes begin anew, as in a fresh program."""
     _taken.clear()
     _tuples.clear()
+    _read.clear()

@@ -126,7 +126,9 @@ class ParametrizationList(ModuleList):
                 _take(original, part)
 
     def forward(self) -> Any:
-        """The parametrized tensor."""
+        """The parametrized tensor. RuntimeError in scripts, which compile it and no further."""
+        if torch.jit.is_scripting():
+            raise RuntimeError("Parametrization is not working with scripting.")
         first, *rest = self
         value = first(*self.originals())
         for module in rest:
@@ -168,17 +170,23 @@ def _inject_property(module: Any, name: str) -> None:
             # As it is, Python would take it for a missing attribute of the module.
             raise RuntimeError(f"the parametrization of '{name}' failed: {error}") from error
 
-    def read(self: Any) -> Any:
-        if not _cache_enabled:
-            return compute(self)
-        if torch.jit.is_tracing():
-            raise RuntimeError("Cannot trace a model while caching the parametrizations.")
+    def read(self: Any) -> torch.Tensor:  # scripts take the type from here
+        if torch.jit.is_scripting():
+            raise RuntimeError("Parametrization is not working with scripting.")
         key = (id(self), name)
-        if key not in _cache:
-            _cache[key] = compute(self)
-        return _cache[key]
+        if not _cache_enabled:
+            value: torch.Tensor = compute(self)
+        elif torch.jit.is_tracing():
+            raise RuntimeError("Cannot trace a model while caching the parametrizations.")
+        elif key in _cache:
+            value = _cache[key]
+        else:
+            value = _cache[key] = compute(self)
+        return value
 
-    def write(self: Any, value: Any) -> None:
+    def write(self: Any, value: torch.Tensor) -> None:
+        if torch.jit.is_scripting():
+            raise RuntimeError("Parametrization is not working with scripting.")
         self.parametrizations[name].right_inverse(value)
 
     setattr(module.__class__, name, property(read, write))
