@@ -319,7 +319,7 @@ class Program:
         scratch = Scratch(memory_pages.Range(_SCRATCH).at(0))
         for part in self.parts:
             for e in part.entries:
-                e.operands, e.outs = arena(e.operands), arena(e.outs)
+                e.move(arena)
             inputs = {id(a): arena(a) for a in part.inputs}
             part.inputs = [inputs[id(a)] for a in part.inputs]
 

@@ -66,6 +66,10 @@ class Entry:
             known = self._read = self.operands, self.function, frozenset(roots(self.given))
         return known[2]
 
+    def move(self, moved: Callable[[Any], Any]) -> None:
+        """Let arrays be others; of those that they were, nothing is kept."""
+        self.operands, self.outs, self._read = moved(self.operands), moved(self.outs), None
+
     @property
     def draws(self) -> bool:
         """Whether an op draws random numbers: leaving it out would change the next ones."""

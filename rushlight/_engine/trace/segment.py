@@ -431,7 +431,7 @@ class Compiled:
         places = {key: (ARENA.at(self.plan.size), place) for key, place in self.plan.places.items()}
         moved = Relocation({**places, **self.plan.borrowed})
         for e in self.entries:
-            e.operands, e.outs = moved(e.operands), moved(e.outs)
+            e.move(moved)
         if settings.verify:
             unmoved(before, self.entries, "memory plan")
         scratch = Scratch(ARENA.at(self.plan.size)[self.plan.size :])

@@ -4,6 +4,7 @@ import copy
 import gc
 import sys
 import threading
+import weakref
 
 import pytest
 
@@ -11,8 +12,8 @@ import rushlight as torch
 from rushlight import nn
 from rushlight._engine.core.settings import settings
 from rushlight._engine.tensors.storages.memory_pages import Range
-from rushlight._engine.trace import compiled as compiled_calls
-from rushlight._engine.trace.passes.memory import vacate
+from rushlight._engine.trace import compiled as compiled_calls, program, segment
+from rushlight._engine.trace.passes.memory import _lives, vacate
 from rushlight.nn import functional as F
 from tests.engine.trace.test_matching import compiled, matched, same
 from tests.engine.trace.test_segments import programs
@@ -198,3 +199,25 @@ def test_a_thread_beside_a_recorded_call_gets_its_gradients():
     for _ in range(3):
         function(torch.randn(4))
     assert leaf.grad.tolist() == [6, 6, 6]
+
+
+@pytest.mark.parametrize("replayed", [False, True])
+def test_programs_keep_nothing_of_the_memory_that_they_were_recorded_on(replayed, monkeypatch):
+    """What is made meanwhile lies in the arena once there is a plan of it."""
+    once, plan = [], (program if replayed else segment).ArenaLayout
+
+    def layout(entries, *args):
+        made = plan(entries, *args)
+        once.extend(
+            [weakref.ref(memory) for key, (memory, *_) in _lives(entries).items() if key in made.places]
+        )
+        return made
+
+    monkeypatch.setattr(program if replayed else segment, "ArenaLayout", layout)
+    _, step = training()
+    run = torch.compile(step) if replayed else matched(step)
+    x = torch.randn(64, 64)
+    for _ in range(16):
+        run(x)
+    gc.collect()
+    assert once and [*filter(None, [memory() for memory in once])] == []
