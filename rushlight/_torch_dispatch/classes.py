@@ -43,8 +43,8 @@ def _gather(value: Any, found: list[Any]) -> None:
                 _gather(item, found)
 
 
-def handler(found: list[Any]) -> Callable[..., Any]:
-    """The first of the classes that answers."""
+def handler(found: list[Any], mode: Any = None) -> Callable[..., Any]:
+    """The first of the classes that answers; mode: one that was asked before, and did not answer."""
     types: tuple[Any, ...] = tuple(map(type, found))
 
     def handle(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -56,9 +56,10 @@ def handler(found: list[Any]) -> Callable[..., Any]:
                 interpreters.CLASSES.asked = before
             if result is not NotImplemented:
                 return result
-        shown = "\n".join(f"  - tensor subclass {cls}" for cls in types)
+        asked = [f"  - mode object {mode}"] * (mode is not None)
+        shown = "\n".join(asked + [f"  - tensor subclass {cls}" for cls in types])
         raise TypeError(
-            f"Multiple dispatch failed for 'torch.ops.{op}'; all __torch_dispatch__ handlers returned "
+            f"Multiple dispatch failed for 'torch._ops.{op}'; all __torch_dispatch__ handlers returned "
             f"NotImplemented:\n\n{shown}\n\nFor more information, try re-running with "
             "TORCH_LOGS=not_implemented"
         )
@@ -122,7 +123,7 @@ def make_wrapper_subclass(
     sizes = tuple(int(n) for n in size)
     given = None if strides is None else tuple(int(n) for n in strides)
     made: Any = object.__new__(cls)
-    made._array = meta_array(sizes, dtype.np, given)
+    made._array = meta_array(sizes, dtype.np, given, int(storage_offset or 0))
     made._kind = unreal(
         dtype, str(torch.device(device) if device is not None else torch.get_default_device())
     )

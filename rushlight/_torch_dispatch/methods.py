@@ -178,6 +178,27 @@ def _zero_(plain: Any, self: Any) -> Any:
     return self
 
 
+def _set_(
+    plain: Any,
+    self: Any,
+    source: Any = None,
+    storage_offset: Any = None,
+    size: Any = None,
+    stride: Any = None,
+) -> Any:
+    """Another memory in place: the class hears of it as of other writes, and no gradient knows of it."""
+    name = "set_" if source is None else "set_.source_Tensor" if isinstance(source, Tensor) else _OF_STORAGE
+    given = [self] if source is None else [self, source]
+    if size is not None:
+        given += [storage_offset or 0, size] + ([] if stride is None else [stride])
+        name += "_storage_offset"
+    ask(name if "." in name else "set_.default", tuple(given), {}, lambda: plain(*given))
+    return self
+
+
+_OF_STORAGE = "set_.source_Storage"
+
+
 def _filled(old: Tensor, value: Any) -> Any:
     """`old` overwritten with one number, or with a tensor of one."""
     return ROWS["_overwritten"](
@@ -259,6 +280,7 @@ _TOLD: dict[str, Callable[..., Any]] = {
     "copy_": _copy_,
     "fill_": _fill_,
     "zero_": _zero_,
+    "set_": _set_,
     "item": _item,
     "__getitem__": _getitem,
     "__setitem__": _setitem,

@@ -487,15 +487,16 @@ class Library:
     """
 
     _defined: set[str] = set()
+    _reserved: tuple[str, ...] = ("prim",)
 
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
         if kind not in ("IMPL", "DEF", "FRAGMENT"):
             raise ValueError(f"Unsupported kind: {kind}")
+        if ns in self._reserved and kind != "IMPL":
+            told = "a reserved namespace. Please try creating a library with another name."
+            raise ValueError(f"{ns} is {told}")
         if kind == "DEF" and ns in self._defined:
-            raise RuntimeError(
-                "Only a single TORCH_LIBRARY can be used to register the namespace "
-                f"{ns}; expected kind 'FRAGMENT', which adds ops to it"
-            )
+            raise RuntimeError(f"Only a single TORCH_LIBRARY can be used to register the namespace {ns}")
         self._defined.update([ns] if kind == "DEF" else [])
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
         # What PyTorch's asks to define and implement; a program may delete it before the library itself.

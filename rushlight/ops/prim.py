@@ -6,7 +6,14 @@ from rushlight import Tensor
 from rushlight.jit.program.runtime import code
 from rushlight.library import Library
 
-_LIBRARY = Library("prim", "FRAGMENT")
+
+class _Prim(Library):
+    """The namespace that programs may not add to."""
+
+    _reserved = ()
+
+
+_LIBRARY = _Prim("prim", "FRAGMENT")
 
 
 def layout(a: Tensor) -> int:

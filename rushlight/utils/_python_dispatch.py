@@ -66,15 +66,18 @@ class TorchDispatchMode(interpreters.Interpreter):
 
     def hear(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An op with its arguments, told."""
-        types = tuple(map(type, classes.concerned((args, kwargs))))
-        found = self.__torch_dispatch__(op, types, args, kwargs)
-        if found is NotImplemented:
-            raise TypeError(
-                f"Multiple dispatch failed for 'torch.ops.{op}'; all __torch_dispatch__ handlers returned "
-                f"NotImplemented:\n\n  - mode object {self}\n\nFor more information, try re-running with "
-                "TORCH_LOGS=not_implemented"
+        concerned = classes.concerned((args, kwargs)) if interpreters.CLASSES.below else []
+        hook = self.__torch_dispatch__
+        if getattr(hook, "__self__", self) is type(self):
+            raise RuntimeError(
+                "Defining your mode's `__torch_dispatch__` as a classmethod is not supported, please make it "
+                "a plain method"
             )
-        return found
+        found = hook(op, tuple(map(type, concerned)), args, kwargs)
+        if found is not NotImplemented:
+            return found
+        # What a class calls comes to the mode again.
+        return interpreters.within(self, classes.handler(concerned, self), (op, args, kwargs), {})
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Any:

@@ -312,3 +312,69 @@ def test_classes_are_asked_in_the_order_of_arguments_derived_ones_first():
         with pytest.raises(TypeError):
             torch.mul(x[first], x[second])
         assert asked == wanted
+
+
+class Taking(torch.Tensor):
+    """Takes over whatever it is handed to."""
+
+    calls: list = []
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        cls.calls.append((func.__name__, tuple(map(type, args))))
+        return -1
+
+
+@pytest.mark.parametrize("index", [(5, "one"), ["one", "one"], "one"], ids=str)
+def test_brackets_of_a_plain_tensor_are_taken_over_by_an_index(index):
+    def made(item):
+        return Taking() if item == "one" else item
+
+    Taking.calls.clear()
+    index = made(index) if isinstance(index, str) else type(index)(map(made, index))
+    plain = torch.tensor([5])
+    assert plain[index] == -1
+    plain[index] = 1
+    assert [name for name, _ in Taking.calls] == ["__getitem__", "__setitem__"]
+    assert plain.tolist() == [5]
+
+
+def test_default_leaves_unrelated_classes_alone():
+    class One(torch.Tensor): ...
+
+    class Other(torch.Tensor): ...
+
+    class Lower(One): ...
+
+    one, other, lower = (cls([5.0]) for cls in (One, Other, Lower))
+    assert type(one + lower) is type(lower + one) is Lower
+    with pytest.raises(TypeError, match="unsupported operand"):
+        one + other
+    with pytest.raises(TypeError, match="all __torch_function__ handlers returned NotImplemented"):
+        torch.add(one, other)
+
+
+def test_grad_tells_tuples():
+    Taking.calls.clear()
+    x = torch.ones(2).as_subclass(Taking)
+    assert torch.autograd.grad(x, [x]) == -1
+    assert Taking.calls == [("grad", (tuple, tuple))]
+
+
+def test_callers_variables_are_let_go_of():
+    class Handled(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return super().__torch_function__(func, types, args, kwargs)
+
+    class Gone:
+        told: list = []
+
+        def __del__(self):
+            self.told.append("gone")
+
+    held, x = Gone(), torch.ones(2).as_subclass(Handled)
+    torch.sum(x)
+    torch.sum(x, 0, keepdim=True)
+    del held
+    assert Gone.told == ["gone"]

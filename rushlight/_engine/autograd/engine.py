@@ -623,7 +623,7 @@ def grad(
         options = (retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads)
         named = {"grad_outputs": grad_outputs, **dict(zip(_OPTIONS, options, strict=True))}
         answer = service("call of a class with a __torch_function__")
-        return cast("tuple[Any, ...]", answer(grad, asked, outputs, inputs, **named))
+        return cast("tuple[Any, ...]", answer(grad, asked, tuple(outs), tuple(ins), **named))
     if any(map(is_of_parts, (*outs, *ins))):
         options = (retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads)
         return _of_sparse(outs, ins, grad_outputs, *options)

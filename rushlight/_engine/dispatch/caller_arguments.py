@@ -39,7 +39,7 @@ def as_written(
             given.pop("out", None)
         return needed, given
     given.pop("inplace", None)  # of the row that torch.nn.functional's functions share with torch's
-    return _divided(params, given, *_instruction(caller), _dicts(caller))
+    return _divided(params, given, *_instruction(caller), caller)
 
 
 def _caller(row: Row) -> FrameType | None:
@@ -134,9 +134,13 @@ def _divided(
     given: dict[str, Any],
     count: int | None,
     names: tuple[str, ...],
-    dicts: list[dict[str, Any]],
+    caller: FrameType,
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments, as a call of `count` positional ones and of these names gave them."""
+    """The arguments, as a call of `count` positional ones and of these names gave them.
+
+    The caller's variables are only looked at where these do not tell: a frame keeps what it has shown, so
+    that `del x` would not let go of a tensor.
+    """
 
     def left_out(name: str) -> bool:
         default = params[name].default if name in params else None
@@ -154,6 +158,7 @@ def _divided(
                     name: given[_ours(name, given)] for name in names if _ours(name, given) in given
                 }
     kept = {name: value for name, value in given.items() if not left_out(name)}
+    dicts = _dicts(caller)
     keywords = {
         name: value
         for name, value in given.items()

@@ -244,13 +244,23 @@ def ask(
     types, op = tuple(type(f) for f in classes), published(op)
     for item in classes:
         hook = type(item).__torch_function__
-        if direct is not None and getattr(hook, "__func__", None) is default:
+        if direct is not None and getattr(hook, "__func__", None) is default and _descends(type(item), types):
             found = as_class(direct(*args, **kwargs), type(item))
         else:
             found = hook(op, types, args, kwargs)
         if found is not NotImplemented:
             return found
     raise TypeError(_unanswered(op, types, mode))
+
+
+def _descends(cls: type, types: Any) -> bool:
+    """Whether a class descends from all of these but those that PyTorch has no class for (sparse tensors)."""
+    return all(
+        issubclass(cls, other)
+        or hasattr(other.__torch_function__, "unseen")
+        or hasattr(other.__torch_function__, "of_rows")
+        for other in types
+    )
 
 
 def _unanswered(op: Callable[..., Any], types: tuple[type, ...], mode: Any) -> str:
@@ -295,7 +305,11 @@ def disabled(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any =
 
 
 def default(cls: type, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """Tensor.__torch_function__: run the op and give the result the subclass."""
+    """Tensor.__torch_function__: run the op and give the result the subclass; NotImplemented beside classes
+    that `cls` does not descend from.
+    """
+    if not _descends(cls, types):
+        return NotImplemented
     plain = disabled(func, types, args, kwargs)
     return plain if cls in interpreters.PLAIN or func in _unwrapped() else as_class(plain, cls)
 

@@ -12,7 +12,7 @@ from rushlight._engine.core.device import META
 from rushlight._engine.core.dtype import BY_NAME, dtype
 from rushlight._engine.core.layout import Layout, beyond_storage, extent
 from rushlight._engine.core.services import service
-from rushlight._engine.lazy import package
+from rushlight._engine.lazy import is_ours, package
 from rushlight._engine.tensors.kind import kind
 from rushlight._engine.tensors.lazy_views import mark
 from rushlight._engine.tensors.meta import meta_array
@@ -160,12 +160,14 @@ def deepcopy_tensor(t: Tensor, memo: dict[int, Any]) -> Tensor:
     own = type(t).__mro__[: type(t).__mro__.index(Tensor)]
     if t._kind.lazy:
         made = t.detach().clone()
-    elif t._kind.on_meta and any("clone" in vars(cls) for cls in own):  # it wraps another tensor
-        made = _cloned(t)
+    elif t._kind.on_meta and (not is_ours(type(t)) or any("clone" in vars(cls) for cls in own)):
+        made = _cloned(t)  # it wraps another tensor
     elif t._kind.on_meta:
         made = meta_tensor(t._kind.dtype, tuple(t._geometry.shape), t.stride())
     else:
         layout = Layout(tuple(t._geometry.shape), t.stride(), t.storage_offset())
+        if not is_ours(type(t)):
+            _check_new(t)
         made = tensor_over(_deepcopy_storage(t, memo), t._kind.dtype, layout)
     if type(made) is not type(t):
         made = alias(made, cls=type(t))
@@ -182,17 +184,32 @@ def deepcopy_tensor(t: Tensor, memo: dict[int, Any]) -> Tensor:
 
 
 def _cloned(t: Tensor) -> Tensor:
-    """clone() of a class that overrides it; RuntimeError where that is of another class."""
-    with service("public name")("no_grad")():
-        made: Tensor = t.clone()
+    """clone() of a class of wrappers; RuntimeError where that is of another class."""
+    made = _past_classes(t.clone)
     if type(made) is not type(t):
-        raise RuntimeError(
-            "The default implementation of __deepcopy__() for wrapper subclasses only works for subclass "
-            "types that implement clone() and for which cloning returns another instance of the same "
-            "subclass. You should either properly implement clone() for your subclass or override "
-            "__deepcopy__() if it is intended behavior for clone() to return an instance of a different type."
-        )
+        raise RuntimeError(_OF_ANOTHER_CLASS.format("", "clone()", "cloning", "clone()"))
     return made
+
+
+def _check_new(t: Tensor) -> None:
+    """RuntimeError unless new_empty() of a program's own class gives an instance of it."""
+    if type(_past_classes(t.new_empty, ())) is not type(t):
+        raise RuntimeError(_OF_ANOTHER_CLASS.format("non-", "new_empty()", "that function", "new_empty()"))
+
+
+def _past_classes(method: Any, *args: Any) -> Tensor:
+    """A method of the class's own, or of Tensor's past its `__torch_function__`; nothing is recorded."""
+    with service("public name")("no_grad")():
+        made: Tensor = service("call past classes")(method, (), args)
+    return made
+
+
+_OF_ANOTHER_CLASS = (
+    "The default implementation of __deepcopy__() for {0}wrapper subclasses only works for subclass types "
+    "that implement {1} and for which {2} returns another instance of the same subclass. You should either "
+    "properly implement {1} for your subclass or override __deepcopy__() if it is intended behavior for {3} "
+    "to return an instance of a different type."
+)
 
 
 def _slots(cls: type) -> list[str]:

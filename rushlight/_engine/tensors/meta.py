@@ -31,14 +31,16 @@ def _nowhere() -> Any:
 
 
 def meta_array(
-    sizes: tuple[int, ...], np_dtype: Any, strides: tuple[int, ...] | None = None
+    sizes: tuple[int, ...], np_dtype: Any, strides: tuple[int, ...] | None = None, offset: int = 0
 ) -> np.ndarray[Any, Any]:
-    """An array of this shape without data; strides are in elements."""
+    """An array of this shape without data; strides, and where it begins in its memory, are in elements."""
     dtype = np.dtype(np_dtype)
     if math.prod(sizes) * dtype.itemsize > len(_nowhere()):
         # Beyond the address range: every element is the same one, which loses only the strides.
         return np.broadcast_to(np.zeros((), dtype), sizes)
     layout = Layout(sizes, contiguous_strides(sizes) if strides is None else strides)
     # A piece of the range is its storage, as long as a true tensor's.
-    buffer = np.frombuffer(_nowhere(), np.uint8, extent(layout) * dtype.itemsize)
-    return np.ndarray(sizes, dtype, buffer, 0, tuple(s * dtype.itemsize for s in layout.strides))
+    buffer = np.frombuffer(_nowhere(), np.uint8, (offset + extent(layout)) * dtype.itemsize)
+    return np.ndarray(
+        sizes, dtype, buffer, offset * dtype.itemsize, tuple(s * dtype.itemsize for s in layout.strides)
+    )

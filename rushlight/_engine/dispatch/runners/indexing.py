@@ -75,9 +75,23 @@ def getitem(self: Tensor, index: Any) -> Any:
         indices = _plain_indices(index)
         if indices is not None:
             return _read(self, indices)
-        if index.__class__ not in _USUAL and foreign(index):
+        if (index.__class__ not in _USUAL and foreign(index)) or _asks(index):
             return _watched(_getitem, operator.getitem, self, index)
     return _getitem(self, index)
+
+
+def _asks(index: Any) -> bool:
+    """Whether the class of one of several indices may take the brackets over."""
+    if index.__class__ is tuple:
+        classes: Any = map(type, index)
+    elif index.__class__ is list:
+        classes = set(map(type, index))  # lists are long
+    else:
+        return False
+    for cls in classes:
+        if cls not in _USUAL and cls not in PLAIN and hasattr(cls, "__torch_function__"):
+            return True
+    return False
 
 
 def _new_dims(index: Any, ndim: int) -> tuple[int, ...]:
@@ -146,12 +160,14 @@ def _getitem(self: Tensor, index: Any) -> Any:
 
 def _watched(run: Any, public: Any, *args: Any) -> Any:
     """Let subclasses with their own __torch_function__ take over; interpreters see rows."""
+    index = args[1] if args[1].__class__ in (tuple, list) else args[1:2]
+    among = (args[0], *index, *args[2:])
     asked = CLASSES.asked and [
         a
-        for a in args
+        for a in among
         if a.__class__ not in PLAIN and isinstance(a, Tensor) and a.__class__.__torch_function__ is not None
     ]
-    asked = asked or (CLASSES.asked and [a for a in args[1:] if foreign(a)])
+    asked = asked or (CLASSES.asked and [a for a in among[1:] if foreign(a)])
     if not asked:
         if MODES and STACK.modes and hasattr(STACK.modes[-1], "indexing"):
             return STACK.modes[-1].indexing(run, *args)
@@ -320,6 +336,9 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     else:
         untracked = isinstance(value, _NUMBERS)
     if untracked and self._grad_node is None and _write_plain(self, index, value):
+        return
+    if _asks(index) or (isinstance(index, Tensor) and index.__class__ not in PLAIN):
+        _watched(_setitem, operator.setitem, self, index, value)
         return
     _setitem(self, index, value)
 
