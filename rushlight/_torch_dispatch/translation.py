@@ -67,12 +67,19 @@ def is_op(row: Row) -> bool:
     )
 
 
+# Of a factory's arguments, those that say how the tensor is made: they decide no overload.
+_FILLED = frozenset("dtype layout device pin_memory requires_grad memory_format generator names".split())
+
+
 def _factory(row: Row, bound: dict[str, Any]) -> AtenCall | None:
-    """A factory: PyTorch's has filled in where the tensor lies."""
+    """A factory: PyTorch's has filled in where the tensor lies. The overload takes all that is given."""
+    if row.name == "randint" and bound["size"] is None:  # randint(high, size)
+        bound = {**bound, "low": None, "high": bound["low"], "size": bound["high"]}
+    asked = {p.name for p in row.params if p.name not in _FILLED and bound.get(p.name) is not p.default}
     for op in overloads.overloads(overloads.aten_name(row)).values():
         names = [p.name for p in op._schema.arguments]
         matched = overloads.pairs(row, op._schema)
-        if matched is None or "pin_memory" not in names:
+        if matched is None or "pin_memory" not in names or asked - matched.keys():
             continue
         given = {theirs: bound[ours] for ours, theirs in matched.items() if ours in bound}
         args, kwargs = [], {}
@@ -319,6 +326,7 @@ _RENAMED: dict[str, Callable[..., Any]] = {
     "batch_norm": _batch_norm,
     "nll_loss": _nll_loss,
     "_to_dtype": _to_dtype,
+    "_conj_view": lambda input: ("_conj.default", (input,), {}, None),
     "std": _std("std"),
     "var": _std("var"),
     "std_mean": _std("std_mean"),
@@ -521,6 +529,7 @@ RUN: dict[str, Callable[..., Any]] = {
     "_scaled_dot_product_flash_attention_for_cpu": _run_sdpa,
     "_unsafe_view": lambda self, size: self.view(size),
     "_local_scalar_dense": lambda self: self.item(),
+    "_conj": lambda self: self.conj(),
     "lift_fresh": lambda self: self,
     "lift": lambda self: self,
     "alias": lambda self: self.view(self.shape),

@@ -411,3 +411,34 @@ def test_ops_that_rows_of_another_name_run_are_heard_once() -> None:
     with Logged():
         F.grid_sample(image, grid, align_corners=False).sum().backward()
     assert image.grad.equal(plain)
+
+
+@pytest.mark.parametrize(
+    ("make", "names"),
+    [
+        (lambda: torch.arange(1, 5), ["arange.start"]),
+        (lambda: torch.arange(2, -3, -1), ["arange.start_step"]),
+        (lambda: torch.arange(5), ["arange.default"]),
+        (lambda: torch.eye(2, 3), ["eye.m"]),
+        (lambda: torch.eye(2), ["eye.default"]),
+        (lambda: torch.randint(3, (2,)), ["randint.default"]),
+        (lambda: torch.randint(1, 3, (2,)), ["randint.low"]),
+    ],
+)
+def test_a_factorys_overload_takes_all_that_is_given(make, names):
+    HEARD.clear()
+    torch.manual_seed(0)
+    with Logged():
+        found = make()
+    assert [f"aten.{name}" for name in names] == HEARD
+    torch.manual_seed(0)
+    assert found.equal(make())
+
+
+def test_lazy_conjugates_are_heard_by_pytorchs_name():
+    HEARD.clear()
+    z = torch.randn(2, 2, dtype=torch.complex64)
+    with Logged():
+        found = z.conj()
+    assert HEARD == ["aten._conj.default"]
+    assert found.is_conj() and found.equal(z.conj())
