@@ -16,6 +16,7 @@ from rushlight.export.decomp_utils import CustomDecompTable
 from rushlight.export.functional import copied_back
 from rushlight.export.numbers.expressions import Atom, Expr, Relation, number, parsed, symbol
 from rushlight.export.numbers.symbolic import SIZES
+from rushlight.export.recording.module_inputs import modules_as_inputs
 from rushlight.export.signature import ConstantArgument, ExportGraphSignature, InputKind
 from rushlight.export.symbols import UNBOUNDED, Dim, Place, Symbol, ValueRanges
 from rushlight.fx.conventions import CodeGen, _PyTreeCodeGen, _PyTreeInfo
@@ -339,7 +340,8 @@ class ExportedProgram:
         """
         from rushlight.export.tracing import decomposed  # it imports this file
 
-        return decomposed(self, decomp_table)
+        with modules_as_inputs(self._example_inputs):
+            return decomposed(self, decomp_table)
 
     def _transform_do_not_use(self, *passes: Any) -> ExportedProgram:
         """The program after passes over its graph module (see torch.fx.passes.infra); itself where none
@@ -449,7 +451,8 @@ class ExportedModule(GraphModule):
         wanted: Any = self.__dict__["_in_spec"]
         if not kwargs and not wanted.child(1).num_leaves and len(args) != len(wanted.child(0).children()):
             raise ValueError(_of_another_structure(wanted, (args, kwargs)))
-        return super().__call__(*in_order(args, wanted.child(0)), **kwargs)
+        with modules_as_inputs((args, kwargs)):
+            return super().__call__(*in_order(args, wanted.child(0)), **kwargs)
 
     def node_by_node(self, *args: Any, **kwargs: Any) -> Any:
         """The same, for those who write down what runs: they hear of each node (fx.traceback)."""

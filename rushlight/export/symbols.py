@@ -475,7 +475,8 @@ def children(value: Any) -> list[tuple[_Key, Any]]:
     if isinstance(value, (tuple, list)) or node.flatten_with_keys_fn is None:
         return [(_Key(i, f"[{i}]"), item) for i, item in enumerate(node.flatten_fn(value)[0])]
     keyed = node.flatten_with_keys_fn(value)[0]
-    return [(_Key(getattr(key, "name", i), str(key)), item) for i, (key, item) in enumerate(keyed)]
+    names = [getattr(key, "name", getattr(key, "key", i)) for i, (key, _) in enumerate(keyed)]
+    return [(_Key(name, str(key)), item) for name, (key, item) in zip(names, keyed, strict=True)]
 
 
 def _mapped(value: Any, leaf: _Leaf) -> Any:

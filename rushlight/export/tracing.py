@@ -31,9 +31,10 @@ from rushlight.export.recording import shapes_given, strictness
 from rushlight.export.recording.asked import sizes_of
 from rushlight.export.recording.comparing import alike, equal
 from rushlight.export.recording.fakes import Fakes
-from rushlight.export.recording.inputs import by_parameter, paths, spread
+from rushlight.export.recording.inputs import by_parameter, distinct, paths, spread
 from rushlight.export.recording.leaks import Leaks
 from rushlight.export.recording.module_calls import module_calls, renamed
+from rushlight.export.recording.module_inputs import modules_as_inputs
 from rushlight.export.recording.points import fulfils, points, smaller
 from rushlight.export.recording.regions import in_modes
 from rushlight.export.recording.stand_ins import StandIns
@@ -156,7 +157,7 @@ def _exported(
     stand_ins = StandIns()
     before = dict(mod.named_parameters(remove_duplicate=False))
     before |= mod.named_buffers(remove_duplicate=False)
-    with stand_ins.within(mod):
+    with modules_as_inputs((args, kwargs)), stand_ins.within(mod):
         own_args, own_kwargs = _mapped(stand_ins.of, (args, kwargs))
         call = _Call(mod, own_args, own_kwargs, given, failures=failures)
         call.mode, call.preserved, call.deferred = stand_ins.mode, tuple(preserved), deferred
@@ -215,7 +216,7 @@ class _Call:
         order = {key: value for key, value in named if key not in kwargs} | kwargs
         self.names = list(order)
         pathed = [part for name, value in order.items() for part in paths(name, f"L['{name}']", value)]
-        self.inputs, self.sources = [p[0] for p in pathed], [p[1] for p in pathed]
+        self.inputs, self.sources = distinct([p[0] for p in pathed]), [p[1] for p in pathed]
         if isinstance(shapes, (tuple, list)) and len(shapes) == len(bound):
             shapes_given.check(bound, shapes)
         shapes = by_parameter(shapes, forward, bound, [name for name, _ in named])

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import re
 from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.pytree import broadcast, flatten
 from rushlight.export.errors import UserError
 from rushlight.export.symbols import children
+
+_WORDLESS = re.compile("[^a-zA-Z0-9]")  # what no name in a graph has of keys
 
 
 def paths(name: str, source: str, value: Any) -> list[tuple[str, str]]:
@@ -19,8 +22,20 @@ def paths(name: str, source: str, value: Any) -> list[tuple[str, str]]:
     return [
         part
         for key, item in children(value)
-        for part in paths(f"{name}_{key.key}", f"{source}{key.told}", item)
+        for part in paths(f"{name}_{_WORDLESS.sub('_', str(key.key))}", f"{source}{key.told}", item)
     ]
+
+
+def distinct(names: list[str]) -> list[str]:
+    """The names, with a number behind those that were there already."""
+    found: dict[str, None] = {}
+    for name in names:
+        number, new = 0, name
+        while new in found:
+            number += 1
+            new = f"{name}_{number}"
+        found[new] = None
+    return list(found)
 
 
 def by_parameter(shapes: Any, forward: inspect.Signature, bound: dict[str, Any], names: list[str]) -> Any:
