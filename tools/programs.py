@@ -27,8 +27,8 @@ The table is `tools/programs/table.toml`, a row for each program:
 A program is run by `tools/programs/seeded.py`: as `__main__`, from seeds that are set, and what its
 variables hold at the end is printed as sums, so that a program that prints nothing can be compared, too.
 Tests are compared by name: what passes with PyTorch must pass with Rushlight. What PyTorch gave is kept
-under --work, and is run again with --again. --write writes `docs/programs.md` of all rows that have been
-run.
+under --work, and is run again with --again. --write writes `docs/programs.md`: rows that have been run under
+--work as they came out, the others as the page has them (a row that never was run has no line).
 """
 
 from __future__ import annotations
@@ -55,6 +55,8 @@ TIMES = re.compile(
     r"\b0x[0-9a-f]+\b|\d\d:\d\d:\d\d\S*|\b\d{4}-\d\d-\d\d\b|"
     r"[-+]?\d+\.?\d*(?:[eE][-+]?\d+)?\s*(?:s|ms|sec|secs|seconds|it/s|s/it|ms/batch)\b"
 )
+ROW = re.compile(r"^\| (\S+) \|.*\| (\d+ numbers|\d+ of \d+ tests) \| (yes|\*\*no\*\*) \|$")
+NOTE = re.compile(r"^- (\S+): (\d+ differences, the first: .*)$")
 OUTCOME = re.compile(r"^(PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS) (\S+(?:\[.*?\])?)")
 
 
@@ -270,6 +272,36 @@ def compare(program: Program, args: argparse.Namespace) -> dict[str, Any]:
     return found
 
 
+def findings(text: str) -> dict[str, dict[str, Any]]:
+    """What a page says of its programs, as `verdict` would: of the differences, their number and the first."""
+    found: dict[str, dict[str, Any]] = {}
+    for line in text.split("\n"):
+        if row := ROW.match(line):
+            found[row[1]] = {"same": row[3] == "yes", "what": row[2], "note": ""}
+        elif (note := NOTE.match(line)) and note[1] in found:
+            found[note[1]]["note"] = note[2]
+    return found
+
+
+def note(found: dict[str, Any]) -> str:
+    """What the page says of a program that differs."""
+    if "note" in found:
+        return str(found["note"])
+    first = (found["wrong"] or ["nothing was compared"])[0].split("\n")
+    return f"{len(found['wrong'])} differences, the first: `{' / '.join(x.strip() for x in first)[:240]}`"
+
+
+def roundings(programs: list[Program]) -> list[str]:
+    """Where numbers may be further apart, and why."""
+    notes = [f"- {x.name}: {x.why} (numbers within {x.rtol:g})" for x in programs if x.why]
+    return notes + [
+        f"- {x.name}: {x.chaotic} (numbers within ten times the distance of PyTorch's own "
+        "when its kernels add up in another order)"
+        for x in programs
+        if x.chaotic
+    ]
+
+
 def page(rows: list[tuple[Program, dict[str, Any]]]) -> str:
     """The page of figures."""
     same = sum(found["same"] for _, found in rows)
@@ -287,29 +319,23 @@ def page(rows: list[tuple[Program, dict[str, Any]]]) -> str:
             f"| {program.name} | {program.area} | {where}`{what}` | {found['what']} | "
             f"{'yes' if found['same'] else '**no**'} |"
         )
-    notes = [
-        f"- {program.name}: {program.why} (numbers within {program.rtol:g})"
-        for program, _ in rows
-        if program.why
-    ]
-    notes += [
-        f"- {program.name}: {program.chaotic} (numbers within ten times the distance of PyTorch's own "
-        "when its kernels add up in another order)"
-        for program, _ in rows
-        if program.chaotic
-    ]
+    notes = roundings([program for program, _ in rows])
     if notes:
         text += ["", "## Where rounding grows", "", *notes]
-    missed = [(program, found) for program, found in rows if not found["same"]]
+    missed = [f"- {program.name}: {note(found)}" for program, found in rows if not found["same"]]
     if missed:
-        text += ["", "## What differs", ""]
-        for program, found in missed:
-            first = (found["wrong"] or ["nothing was compared"])[0].split("\n")
-            text.append(
-                f"- {program.name}: {len(found['wrong'])} differences, the first: "
-                f"`{' / '.join(x.strip() for x in first)[:240]}`"
-            )
+        text += ["", "## What differs", "", *missed]
     return "\n".join(text) + "\n"
+
+
+def written(work: Path) -> str:
+    """The page anew: of rows that have been run under a folder, and of the page as it is for the others."""
+    known = findings(PAGE.read_text())
+    for program in table():
+        file = work / program.name / "verdict.json"
+        if file.exists():
+            known[program.name] = json.loads(file.read_text())
+    return page([(program, known[program.name]) for program in table() if program.name in known])
 
 
 INTRODUCTION = """# Programs of others
@@ -357,8 +383,7 @@ def main() -> None:
         for wrong in found["wrong"][:5]:
             print(f"    {wrong}", flush=True)
     if args.write:
-        verdicts = [(program, args.work / program.name / "verdict.json") for program in table()]
-        PAGE.write_text(page([(p, json.loads(f.read_text())) for p, f in verdicts if f.exists()]))
+        PAGE.write_text(written(args.work))
 
 
 if __name__ == "__main__":
