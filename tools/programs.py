@@ -273,7 +273,7 @@ def compare(program: Program, args: argparse.Namespace) -> dict[str, Any]:
 
 
 def findings(text: str) -> dict[str, dict[str, Any]]:
-    """What a page says of its programs, as `verdict` would: of the differences, their number and the first."""
+    """What a page says of its programs, as `verdict` would: of differences their number and the first."""
     found: dict[str, dict[str, Any]] = {}
     for line in text.split("\n"):
         if row := ROW.match(line):
