@@ -86,7 +86,8 @@ def test_plans_are_made_and_taken(monkeypatch: pytest.MonkeyPatch) -> None:
         return run(node, grads)
 
     monkeypatch.setattr(declared, "_run", noted)
-    for _ in range(5):  # a kernel may have become machine code meanwhile: its plan is made anew then
+    for _ in range(5):  # where a kernel becomes machine code, its plan is made anew
+        tiers.wait()
         ran.clear()
         layer(x).sum().backward()
         if "AddmmBackward0" not in ran:
