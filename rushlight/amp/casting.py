@@ -16,7 +16,7 @@ from rushlight._engine.autograd.node import Node
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.dispatch import interpreters
 from rushlight._engine.ops.autocast import CHOSEN, CUDA, REFUSED
-from rushlight._engine.tensors.tensor import WRAPPED, Tensor
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.transforms.levels import operands
 
 
@@ -117,7 +117,7 @@ def _run(row: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
     """Run an op under the interpreters behind autocast; where there are none, by its generated function,
     which has plans.
     """
-    short = None if interpreters.STACK.modes or WRAPPED else getattr(call, "short", None)
+    short = None if interpreters.STACK.modes else getattr(call, "short", None)
     if short is None or [a for a in args if isinstance(a, Tensor) and a.__class__ not in interpreters.PLAIN]:
         return interpreters.interpret(row, call, args, kwargs)
     return short(*args, **kwargs)

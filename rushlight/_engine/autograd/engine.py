@@ -44,7 +44,7 @@ from rushlight._engine.core.services import service
 from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.geometry import lookup_function, preserve_format, strided
 from rushlight._engine.tensors.gradient import Gradient, as_kept
-from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, Tensor, wrap
+from rushlight._engine.tensors.tensor import BELOW, WRAPPED, Tensor, wrap
 
 
 def _below(roots: Sequence[Node], lowest: int = 0) -> set[Node]:
@@ -457,7 +457,8 @@ _one = cache(partial(np.ones, ()))
 
 def _implicit(t: Tensor) -> Tensor:
     """The gradient of a scalar that is not given."""
-    known = getattr(TAPE[-1], "known_one", None) if TAPE and LISTENING not in WRAPPED else None
+    heard = bool(hooks.LISTENING) or t.__class__ in BELOW
+    known = getattr(TAPE[-1], "known_one", None) if TAPE and not heard else None
     if known and (found := known(t)) is not None:
         return found  # type: ignore[no-any-return]
     layout = t._geometry
@@ -470,7 +471,7 @@ def _implicit(t: Tensor) -> Tensor:
         raise RuntimeError(
             f"grad can be implicitly created only for real scalar outputs but got {t._kind.dtype}"
         )
-    if LISTENING in WRAPPED:
+    if heard:
         return lookup_function("ones_like")(t, memory_format=preserve_format)
     if t._kind.backend is not None:
         return lookup_function("ones_like")(t)

@@ -33,6 +33,7 @@ DETAILED: list[Any] = []
 MATCHERS: set[type] = set()
 # Classes whose instances need no look at __torch_function__; nn.Parameter joins them.
 PLAIN: set[type] = {Tensor}
+_NUMBERS = frozenset((int, float, bool, complex))
 
 
 class _Stack(threading.local):
@@ -79,6 +80,15 @@ class Interpreter:
 def wrapped(values: Iterable[Any]) -> bool:
     """Whether a level of vmap or of forward mode must see an op on these."""
     return bool(MODES and STACK.modes and WRAPPED) and not WRAPPED.isdisjoint([v.__class__ for v in values])
+
+
+def heard(values: Iterable[Any]) -> bool:
+    """Whether a level, a mode or a class of the operands' may have to see what is done to them: not where all
+    are plain and no interpreter stands, whatever classes there are.
+    """
+    if not WRAPPED:
+        return False
+    return bool(MODES) or any([v.__class__ not in PLAIN and v.__class__ not in _NUMBERS for v in values])
 
 
 def listening() -> bool:

@@ -16,7 +16,7 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.accelerator import asarray
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch.generated_code import MAKING, compile_function, made
-from rushlight._engine.dispatch.interpreters import PLAIN
+from rushlight._engine.dispatch.interpreters import MODES, PLAIN
 from rushlight._engine.dispatch.nodes.formula_nodes import (
     INCOMING,
     ZERO,
@@ -40,6 +40,7 @@ _SCOPE: dict[str, Any] = {
     "LOCAL": LOCAL,
     "TAPE": TAPE,
     "WRAPPED": WRAPPED,
+    "MODES": MODES,
     "PLAIN": PLAIN,
     "BIG": BIG,
     "ndarray": np.ndarray,
@@ -117,7 +118,7 @@ def make({formulas}):
 {body}        return {results}
     return rule
 """
-_READ = """        if WRAPPED or TAPE or LOCAL.enabled or grad.__class__ is not Tensor:
+_READ = """        if (WRAPPED and MODES) or TAPE or LOCAL.enabled or grad.__class__ is not Tensor:
             return apply_any(node, grad)
         k, x0 = grad._kind, grad._array
         if k.special or x0.size >= BIG or not x0.flags.c_contiguous:

@@ -11,12 +11,12 @@ from typing import Any
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import AccumulateGrad
 from rushlight._engine.core.recording import TAPE
-from rushlight._engine.dispatch.interpreters import MODES
+from rushlight._engine.dispatch.interpreters import MODES, heard
 from rushlight._engine.dispatch.nodes.formula_nodes import keep_result
 from rushlight._engine.dispatch.nodes.formula_rules import SavedOperands
 from rushlight._engine.dispatch.nodes.saved_arguments import Saved, Versioned, kept
 from rushlight._engine.dispatch.nodes.saved_tensors import result_alias
-from rushlight._engine.tensors.tensor import WRAPPED, Tensor, wrap
+from rushlight._engine.tensors.tensor import Tensor, wrap
 
 
 def keep_target(result: Tensor, target: Tensor) -> None:
@@ -42,8 +42,8 @@ def to_be_recorded(formula: Any, compiled: Any, values: tuple[Any, ...]) -> tupl
     node, s = target._grad_node, target._storage
     if (
         TAPE
-        or WRAPPED
         or MODES
+        or heard(values)
         or LOCAL.transforms
         or target.__class__ is not Tensor
         or target._kind.special

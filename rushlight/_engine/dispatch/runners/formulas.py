@@ -29,7 +29,7 @@ from rushlight._engine.core.recording import TAPE
 from rushlight._engine.core.services import service
 from rushlight._engine.derive import cast, vjp
 from rushlight._engine.dispatch import node_names
-from rushlight._engine.dispatch.interpreters import MODES, STACK, interpret, wrapped
+from rushlight._engine.dispatch.interpreters import MODES, STACK, heard, interpret, wrapped
 from rushlight._engine.dispatch.nodes.formula_nodes import (
     INCOMING,
     ZERO,
@@ -265,7 +265,7 @@ class Formula:
 
     def __call__(self, *values: Any) -> Tensor:
         """The result as a fresh tensor, recorded where a gradient is tracked."""
-        if WRAPPED or TAPE:
+        if TAPE or heard(values):
             handler = self._handler_of(values)
             if handler is not None:
                 return handler(self, values)
@@ -323,8 +323,8 @@ class Formula:
                 listener = service("formula heard below autograd")(values)
                 if listener is not None:
                     return listener
-        heard = TAPE and MODES and STACK.modes and getattr(STACK.modes[-1], "matched_formula", None)
-        return heard or None
+        matched = TAPE and MODES and STACK.modes and getattr(STACK.modes[-1], "matched_formula", None)
+        return matched or None
 
     @staticmethod
     def compute(compiled: CompiledFormula, arrays: Sequence[Array]) -> Any:
@@ -354,7 +354,7 @@ class Formula:
 
     def try_write_result(self, values: Sequence[Any], out: Tensor) -> bool:
         """`write_result` for a tensor that is like the result, while nobody listens; whether it was."""
-        if WRAPPED or TAPE:
+        if TAPE or heard((*values, out)):
             return False
         compiled, to = self.compiled_for(values), out._array
         if compiled.result_kind is not out._kind or compiled.result_kind.off_cpu or out._kind.lazy:

@@ -18,6 +18,7 @@ from rushlight._engine.core.recording import TAPE, decides, off_host
 from rushlight._engine.derive import cast, vjp
 from rushlight._engine.derive.reference import program
 from rushlight._engine.dispatch.generated_code import forget, keep
+from rushlight._engine.dispatch.interpreters import heard
 from rushlight._engine.dispatch.nodes.declared import Rules
 from rushlight._engine.dispatch.runners.formulas import Formula, gradient_formula
 from rushlight._engine.dispatch.runners.refused_dtypes import check_dtype
@@ -31,7 +32,7 @@ from rushlight._engine.ops.row_kernels import SUMMED
 from rushlight._engine.ops.table import REFUSALS, ROWS, Row
 from rushlight._engine.tensors.kind import kind
 from rushlight._engine.tensors.meta import meta_array
-from rushlight._engine.tensors.tensor import WRAPPED, Tensor, wrap
+from rushlight._engine.tensors.tensor import Tensor, wrap
 
 Array = np.ndarray[Any, Any]
 UFUNCS = {
@@ -213,7 +214,7 @@ class Reducer:
         if combine in ("max", "min"):
             mask = x == result
             # nan is the extreme where there is one, and unequal to itself; without transforms one may look.
-            if LOCAL.enabled or WRAPPED or result._kind.on_meta or np.isnan(result._array).any():
+            if LOCAL.enabled or heard((x, result)) or result._kind.on_meta or np.isnan(result._array).any():
                 mask = mask | (x.isnan() & result.isnan())
             mask = mask.to(g.dtype)
             found: Tensor = mask * (g / mask.sum(axes, True))
@@ -495,13 +496,13 @@ def _with_axes(t: Tensor, shape: tuple[int, ...], axes: tuple[int, ...], keepdim
     if keepdim or not axes:
         return t
     kept = tuple([1 if i in axes else n for i, n in enumerate(shape)])
-    if LOCAL.enabled or TAPE or WRAPPED or t._kind.off_cpu:
+    if LOCAL.enabled or TAPE or t._kind.off_cpu or heard((t,)):
         return t.reshape(kept)
     return wrap(t._array.reshape(kept), t._kind)
 
 
 def _spread(t: Tensor, shape: tuple[int, ...]) -> Tensor:
-    if LOCAL.enabled or t._kind.off_cpu or TAPE or WRAPPED:
+    if LOCAL.enabled or t._kind.off_cpu or TAPE or heard((t,)):
         if TAPE and not LOCAL.enabled and t._geometry.size == 1:
             t = t.reshape(())  # or a dim of size 1 would keep its stride, which it has not below
         return t.expand(shape)
@@ -512,7 +513,7 @@ def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]
     """Of prod: the product of all other elements, which holds at zeros too."""
     if not axes:
         return g
-    if not (LOCAL.enabled or WRAPPED):
+    if not (LOCAL.enabled or heard((x, result, g))):
         decides("prod's gradient")
         if bool((x._array != 0).all()):
             quotient: Tensor = g * conjugate(result) / conjugate(x)

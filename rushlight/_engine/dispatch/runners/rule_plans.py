@@ -19,7 +19,7 @@ from rushlight._engine.dispatch.generated_code import compile_function, forget, 
 from rushlight._engine.dispatch.interpreters import MODES, PLAIN
 from rushlight._engine.dispatch.nodes.saved_arguments import Versioned
 from rushlight._engine.dispatch.runners.plans import Script, listened
-from rushlight._engine.tensors.tensor import WRAPPED, Tensor
+from rushlight._engine.tensors.tensor import Tensor
 
 # How many calls go by the rule before one is recorded. To record takes as long as a plan saves in a few dozen
 # calls: of texts of any length most come too seldom.
@@ -27,7 +27,7 @@ PATIENCE = 16
 _TEXT = """
 def apply(node, grad):
     saved = node.saved
-    if LOCAL.enabled or TAPE or MODES or WRAPPED or LOCAL.useful is not None{mine}:
+    if LOCAL.enabled or TAPE or MODES or LOCAL.useful is not None{mine}:
         return slow(node, grad)
     values, edges = saved._values, node.next
 {taken}    key = ({keys})
@@ -92,7 +92,6 @@ def applied(rules: Any, results: int, slow: Callable[..., Any]) -> Callable[...,
         "LOCAL": LOCAL,
         "TAPE": TAPE,
         "MODES": MODES,
-        "WRAPPED": WRAPPED,
         "PLAIN": PLAIN,
         "PLANS": plans,
         "Tensor": Tensor,
