@@ -457,7 +457,7 @@ _one = cache(partial(np.ones, ()))
 
 def _implicit(t: Tensor) -> Tensor:
     """The gradient of a scalar that is not given."""
-    heard = bool(hooks.LISTENING) or t.__class__ in BELOW
+    heard = hooks.LISTENING or t.__class__ in BELOW
     known = getattr(TAPE[-1], "known_one", None) if TAPE and not heard else None
     if known and (found := known(t)) is not None:
         return found  # type: ignore[no-any-return]
@@ -471,10 +471,8 @@ def _implicit(t: Tensor) -> Tensor:
         raise RuntimeError(
             f"grad can be implicitly created only for real scalar outputs but got {t._kind.dtype}"
         )
-    if heard:
-        return lookup_function("ones_like")(t, memory_format=preserve_format)
-    if t._kind.backend is not None:
-        return lookup_function("ones_like")(t)
+    if heard or t._kind.backend is not None:
+        return lookup_function("ones_like")(t, **({"memory_format": preserve_format} if heard else {}))
     if TAPE and not layout.ndim and hasattr(TAPE[-1], "one"):
         return cast("Tensor", TAPE[-1].one(t, layout.dtype))
     one = _one(layout.dtype).copy() if not layout.ndim else np.ones(layout.shape, layout.dtype)
