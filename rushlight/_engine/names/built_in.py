@@ -72,7 +72,8 @@ def _head(name: str, signature: inspect.Signature) -> str:
         if p.kind is p.KEYWORD_ONLY and not marked:
             parts.append("*")
         marked = marked or p.kind in (p.KEYWORD_ONLY, p.VAR_POSITIONAL)
-        shown = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "") + p.name
+        stars = "*" * (p.kind is p.VAR_POSITIONAL) + "**" * (p.kind is p.VAR_KEYWORD)
+        shown = stars + p.name
         parts.append(shown if p.default is p.empty else f"{shown}={p.default!r}")
     return f"{name}({', '.join(parts)})\n--\n\n"
 
