@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
-
-import programs  # noqa: E402
-from programs import Program  # noqa: E402
+TOOLS = Path(__file__).resolve().parents[2] / "tools"
+# Under a name of its own: tests/goldens has a file of the same.
+spec = spec_from_file_location("tool_programs", TOOLS / "programs.py")
+programs = sys.modules["tool_programs"] = module_from_spec(spec)
+spec.loader.exec_module(programs)
+Program = programs.Program
 
 ROWS = [
     Program("kept", "basics", "kept.py"),
