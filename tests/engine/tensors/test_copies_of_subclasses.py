@@ -23,6 +23,9 @@ class Wraps(torch.Tensor):
 class Holds(torch.Tensor):
     __slots__ = "more"
 
+    def new_empty(self, *args, **kwargs):
+        return super().new_empty(*args, **kwargs).as_subclass(Holds)
+
 
 class Loses(Wraps):
     def clone(self):
@@ -44,3 +47,11 @@ def test_slots_are_copied():
     given.more = [1]
     copied = deepcopy(given)
     assert type(copied) is Holds and copied.more == [1] and copied.more is not given.more
+
+
+def test_a_class_that_does_not_come_back_is_refused():
+    class Plain(torch.Tensor):
+        pass
+
+    with pytest.raises(RuntimeError, match="for non-wrapper subclasses only works"):
+        deepcopy(torch.ones(2).as_subclass(Plain))

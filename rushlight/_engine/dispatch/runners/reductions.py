@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.autograd import hooks
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.errors import check_size, wrap_dim, wrap_dims
@@ -18,7 +19,7 @@ from rushlight._engine.core.recording import TAPE, decides, off_host
 from rushlight._engine.derive import cast, vjp
 from rushlight._engine.derive.reference import program
 from rushlight._engine.dispatch.generated_code import forget, keep
-from rushlight._engine.dispatch.interpreters import heard
+from rushlight._engine.dispatch.interpreters import PLAIN, heard
 from rushlight._engine.dispatch.nodes.declared import Rules
 from rushlight._engine.dispatch.runners.formulas import Formula, gradient_formula
 from rushlight._engine.dispatch.runners.refused_dtypes import check_dtype
@@ -513,7 +514,8 @@ def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]
     """Of prod: the product of all other elements, which holds at zeros too."""
     if not axes:
         return g
-    if not (LOCAL.enabled or heard((x, result, g))):
+    # Which way it is decides bits: it is not for compile(), which listens as a mode does, to change it.
+    if not (LOCAL.enabled or hooks.LISTENING or {x.__class__, g.__class__} - PLAIN):
         decides("prod's gradient")
         if bool((x._array != 0).all()):
             quotient: Tensor = g * conjugate(result) / conjugate(x)
