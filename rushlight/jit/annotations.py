@@ -114,15 +114,22 @@ def unused(fn: Any) -> Any:
 
 
 def _overload(fn: Any) -> Any:
-    """Signatures that come before a function of the same name: Python keeps the last, and so does script."""
+    """A signature that comes before the function of this name: a call in a script compiles that for the first
+    of its signatures that takes the arguments.
+    """
+    from rushlight.jit.declarations import declare  # nn imports this file
+
+    declare(_overload_method(fn))
+    return fn
+
+
+def _overload_method(fn: Any) -> Any:
+    """A signature that comes before the method of this name: Python keeps the last, and so does script."""
     from rushlight.jit.declarations import check_declaration  # nn imports this file
 
     fn._torchscript_overload = True
     check_declaration(fn)
     return fn
-
-
-_overload_method = _overload
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:

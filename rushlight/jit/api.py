@@ -14,6 +14,7 @@ import rushlight as torch
 from rushlight._engine.lazy import is_ours
 from rushlight.jit._state import _enabled
 from rushlight.jit.compiler.names import Names, class_type, script_function
+from rushlight.jit.declarations import check_alone
 from rushlight.jit.handles import run_graph
 from rushlight.jit.modules import ScriptFunction, ScriptModule, script_module
 from rushlight.jit.program.containers import ScriptDict, ScriptList
@@ -65,6 +66,7 @@ def script(
             "module, class, method, function, traceback, frame, or code object was expected, got "
             f"{type(obj).__name__}"
         )
+    check_alone(obj)
     return ScriptFunction(_functional(obj) or script_function(obj), obj)
 
 

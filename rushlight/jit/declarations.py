@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 import rushlight as torch
+from rushlight.jit.compiler.signatures import comment
 from rushlight.jit.frontend import Source, parsed
 
 _EXAMPLE = """
@@ -38,6 +39,66 @@ def check_declaration(function: Any) -> None:
             "Only `pass` statement or `...` can be the body of overload declaration:\n"
             f"{text} <- Expecting `pass` or `...` here!\n{_EXAMPLE}"
         )
+
+
+# The declarations by module and name, until the function is asked for.
+_DECLARED: dict[tuple[str, str], list[Any]] = {}
+
+
+def declare(declaration: Any) -> None:
+    """Note a declaration for the function that is to come."""
+    _DECLARED.setdefault((declaration.__module__, declaration.__qualname__), []).append(declaration)
+
+
+def declarations_of(function: Any) -> list[Any]:
+    """The signatures that were declared for a function, in their order."""
+    if getattr(function, "_torchscript_overload", False):
+        return []
+    place = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
+    made = _DECLARED.pop(place, None)
+    if made is not None:
+        function._torchscript_declarations = made
+    found: list[Any] = getattr(function, "_torchscript_declarations", [])
+    return found
+
+
+def check_alone(function: Any) -> None:
+    """Raise where a function that has several signatures is to be compiled without a call."""
+    if declarations_of(function):
+        path = "" if function.__module__ == "__main__" else f"{function.__module__}."
+        raise RuntimeError(
+            f"Function __torch__.{path}{function.__qualname__} cannot be directly compiled because it "
+            "is overloaded. It must be used in a context of a function where its inputs can determine which "
+            "overload to call."
+        )
+
+
+def take_signature(tree: ast.FunctionDef, declaration: Any) -> None:
+    """Let a function's arguments and result be of the types of a declaration."""
+    other, source = parsed(declaration)
+    formal = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]
+    told = [*other.args.posonlyargs, *other.args.args, *other.args.kwonlyargs]
+    if len(told) > len(formal):
+        raise RuntimeError(
+            f"Overload should not have more parameters than implementation function{source.show(other)}"
+        )
+    notes, result = comment(other, source, len(told))
+    for i, (a, b) in enumerate(zip(formal, told, strict=False)):
+        if a.arg != b.arg:
+            raise RuntimeError(
+                "\nOverload parameters must have the same names. "
+                f"Found {b.arg} and {a.arg} on argument {i}:\n{source.show(b)}"
+            )
+        a.annotation = _at(a, notes[i] if notes else b.annotation)
+    tree.returns = _at(tree, result if notes else other.returns)
+    tree.args.defaults = []  # those of the function itself are known
+
+
+def _at(place: ast.AST, note: ast.expr | None) -> ast.expr | None:
+    """A type of a declaration's, as if it stood in the function's text."""
+    for part in ast.walk(note) if note is not None else ():
+        ast.copy_location(part, place)
+    return note
 
 
 def _is_empty(node: ast.stmt) -> bool:

@@ -213,20 +213,23 @@ class Calls(Indexing):
     def fitting(self, overloaded: Overloaded, args: list[Any], kwargs: dict[str, Any], node: Any) -> Function:
         """The first function that takes the arguments; a default of True asks for a constant True."""
         errors = []
-        for function in overloaded.functions:
-            given = dict(zip([name for name, _, _ in function.arguments], args, strict=False)) | kwargs
-            chosen = all(
-                _is_true(given.get(name)) is default
-                for name, _, default in function.arguments
-                if name.startswith("return_") and isinstance(default, bool)
-            )
-            try:
-                self.arguments(function, function.arguments, args, kwargs, node)
-            except RuntimeError as error:
-                errors.append(error)
-            else:
-                if chosen:
-                    return function  # functions of the library
+        library = overloaded.functions[0].qualname.startswith("__torch__.torch.")
+        # One that takes them as they are comes before those that convert.
+        for implicit in (True,) if library else (False, True):
+            for function in overloaded.functions:
+                given = dict(zip([name for name, _, _ in function.arguments], args, strict=False)) | kwargs
+                chosen = all(
+                    _is_true(given.get(name)) is default
+                    for name, _, default in function.arguments
+                    if library and name.startswith("return_") and isinstance(default, bool)
+                )
+                try:
+                    self.arguments(function, function.arguments, args, kwargs, node, implicit)
+                except RuntimeError as error:
+                    errors.append(error)
+                else:
+                    if chosen:
+                        return function  # functions of the library
         if errors:
             raise errors[0]
         raise self.error(node, f"{overloaded.functions[0].name}() expects constants for what it returns")
@@ -262,8 +265,9 @@ class Calls(Indexing):
         args: list[Any],
         kwargs: dict[str, Any],
         node: Any,
+        implicit: bool = True,
     ) -> list[Value]:
-        """The values for a function's arguments."""
+        """The values for a function's arguments; implicit: tensors may become numbers."""
         taken, left = [], dict(kwargs)
         named = formal[len(formal) - function.named_only :] if function.named_only else []
         more = len(function.arguments) - len(formal)  # self, which PyTorch counts
@@ -293,7 +297,7 @@ class Calls(Indexing):
                 value = self.list_value([value] * function.repeated[name], node, None)
             if t.kind in ("List", "Optional") and function.qualname.startswith(_LIBRARY):
                 value = self.spread_out(value, t, function, args, node)
-            taken.append(self.convert(value, t, node, message, implicit=True))
+            taken.append(self.convert(value, t, node, message, implicit=implicit))
         if left:
             raise self.error(
                 node, f"\n{declaration(function)}:\nKeyword argument {next(iter(left))} unknown.\n"

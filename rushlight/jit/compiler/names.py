@@ -30,7 +30,7 @@ from rushlight.jit.compiler.qualnames import unique as unique
 from rushlight.jit.compiler.signatures import (
     MUTABLE,
     NO_GETSTATE,
-    UNTYPED,
+    check_default,
     check_type,
     comment,
     defaults_of,
@@ -41,7 +41,7 @@ from rushlight.jit.compiler.signatures import (
 )
 from rushlight.jit.compiler.statements import Compiler
 from rushlight.jit.compiler.values import Builtin, Known, Overloaded
-from rushlight.jit.declarations import check_implemented
+from rushlight.jit.declarations import check_implemented, declarations_of, take_signature
 from rushlight.jit.frontend import (
     FrontendError,
     NotSupportedError,
@@ -53,7 +53,6 @@ from rushlight.jit.frontend import (
 )
 from rushlight.jit.library import library
 from rushlight.jit.program import runtime, schema as schemas
-from rushlight.jit.program.execute import castable
 from rushlight.jit.program.ir import Function, Value
 from rushlight.jit.program.types import (
     BY_NAME,
@@ -196,7 +195,7 @@ class Names:
             if getattr(found, "_torchscript_modifier", "") in LEFT:
                 return ignored(found, None, _class_type)
             found = found.__prepare_scriptable__() if hasattr(found, "__prepare_scriptable__") else found
-            return script_function(getattr(found, "__original_fn", found))
+            return script_overloads(getattr(found, "__original_fn", found))
         kept = stays(found)
         if kept is not None:
             return kept
@@ -416,22 +415,36 @@ def scope_of(function: Any, around: Callable[[str], Any] | None = None) -> Calla
 _compiled: dict[Any, Function | None] = {}  # None: being compiled
 
 
-def script_function(function: Any) -> Function:
-    """The program of a Python function."""
-    found = _compiled.get(function)
+def script_overloads(function: Any) -> Function | Overloaded:
+    """The program of a Python function; where signatures were declared for it, one for each."""
+    declared = declarations_of(function)
+    return (
+        Overloaded([script_function(function, d) for d in declared])
+        if declared
+        else script_function(function)
+    )
+
+
+def script_function(function: Any, declaration: Any = None) -> Function:
+    """The program of a Python function, with the signature of a declaration where one is given."""
+    key = function if declaration is None else (function, declaration)
+    found = _compiled.get(key)
     if found is None:
         tree, source = parsed(function)
         check_implemented(function, source, "function")
+        if declaration is not None:
+            take_signature(tree, declaration)
         module = function.__module__.replace("rushlight", "torch", 1)
         path = "__torch__." + ("" if module == "__main__" else f"{unmarked(module)}.") + function.__name__
-        found = _compiled[function] = build(
+        found = _compiled[key] = build(
             tree,
             source,
-            Names(scope_of(function, _annotated(function, tree))),
+            Names(scope_of(function, _annotated(declaration or function, tree))),
             unique(path),
             None,
             defaults_of(function),
-            lambda f: _compiled.__setitem__(function, f),
+            lambda f: _compiled.__setitem__(key, f),
+            declaration is not None,
         )
     return found
 
@@ -456,11 +469,14 @@ def build(
     owner: ClassType | None,
     defaults: dict[str, Any],
     known: Callable[[Function | None], Any] = lambda f: None,
+    overload: bool = False,
 ) -> Function:
-    """Compile a function: `defaults` of its arguments, beside those that the tree spells as constants."""
+    """Compile a function: `defaults` of its arguments, beside those that the tree spells as constants;
+    overload: those that are not of their argument's type are none.
+    """
     shown = tree.name if owner is None else f"{owner.qualname.rpartition('.')[2]}.{tree.name}"
     with callstack.compiling(shown):
-        function = declared(tree, source, names, qualname, owner, defaults)
+        function = declared(tree, source, names, qualname, owner, defaults, overload)
         known(function)
         try:
             _check_statements(tree.body, source)
@@ -471,15 +487,6 @@ def build(
     return function
 
 
-def _check_default(tree: ast.FunctionDef, compiler: Compiler, name: str, default: Any, t: Type) -> None:
-    """Raise where the default of an argument is not of its type; without annotation, that is a tensor."""
-    if name not in compiler.function.inferred:
-        if not castable(default, t) and not (default is None and t == TENSOR):
-            raise compiler.error(tree, f'Expected a default value of type {t} on parameter "{name}".')
-    elif not isinstance(default, (torch.Tensor, type(None))) and not compiler.source.ours:
-        raise compiler.error(tree, UNTYPED.format(name))
-
-
 def declared(
     tree: ast.FunctionDef,
     source: Source,
@@ -487,6 +494,7 @@ def declared(
     qualname: str,
     owner: ClassType | None,
     defaults: dict[str, Any],
+    overload: bool = False,
 ) -> Function:
     """A function with its arguments and, where it is said, its result's type."""
     function = Function(qualname, [], None, owner=owner)
@@ -526,7 +534,7 @@ def declared(
         if is_mutable(default) and a.arg in defaults and not source.ours:
             raise compiler.error(tree, MUTABLE.format(type(default), a.arg))
         if default is not schemas.REQUIRED and a.arg not in function.repeated:
-            _check_default(tree, compiler, a.arg, default, t)
+            default = check_default(tree, compiler, a.arg, default, t, overload)
         if default is schemas.REQUIRED and a.arg in spelled:
             default = names.default(spelled[a.arg])
         if default is None and note is not None and is_any(note, source):

@@ -7,7 +7,11 @@ import inspect
 import re
 from typing import Any
 
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.jit.frontend import Source
+from rushlight.jit.program.execute import castable
+from rushlight.jit.program.schema import REQUIRED
+from rushlight.jit.program.types import TENSOR, Type
 
 _IGNORED = re.compile(r"# type: ignore(\[[a-zA-Z-]+\])?$")
 _MISSPELT = re.compile(r"#[\t ]*type[\t ]*:[\t ]*\(.*->")
@@ -103,6 +107,20 @@ def defaults_of(function: Any) -> dict[str, Any]:
     """The defaults of a Python function's arguments."""
     formal = inspect.signature(function).parameters
     return {name: p.default for name, p in formal.items() if p.default is not inspect.Parameter.empty}
+
+
+def check_default(tree: ast.FunctionDef, compiler: Any, name: str, default: Any, t: Type, loose: bool) -> Any:
+    """Raise where the default of an argument is not of its type; without annotation, that is a tensor.
+    Else the default; loose: one that is not of the type is none.
+    """
+    if name not in compiler.function.inferred:
+        if not castable(default, t) and not (default is None and t == TENSOR):
+            if loose:
+                return REQUIRED
+            raise compiler.error(tree, f'Expected a default value of type {t} on parameter "{name}".')
+    elif not isinstance(default, (Tensor, type(None))) and not compiler.source.ours:
+        raise compiler.error(tree, UNTYPED.format(name))
+    return default
 
 
 _OPERATORS = {

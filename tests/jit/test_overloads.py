@@ -1,0 +1,95 @@
+"""Functions for which signatures are declared (torch.jit._overload): a call chooses by its arguments."""
+
+import io
+from typing import Optional
+
+import pytest
+
+import rushlight as torch
+from rushlight import Tensor
+
+
+@torch.jit._overload
+def scaled(x, y, k=3):
+    # type: (Tensor, int, int) -> Tensor
+    pass
+
+
+@torch.jit._overload
+def scaled(x, y, k=3):  # noqa: F811
+    # type: (Tensor, Optional[Tensor], int) -> tuple[Tensor, Optional[Tensor]]
+    pass
+
+
+def scaled(  # noqa: F811
+    x: Tensor, y: int | Optional[Tensor] = None, k: int = 3
+) -> Tensor | tuple[Tensor, Optional[Tensor]]:
+    if isinstance(y, int):
+        return x * y + k
+    return x + k, y
+
+
+@torch.jit._overload
+def doubled(x: int) -> int: ...
+
+
+@torch.jit._overload
+def doubled(x: str) -> str: ...  # noqa: F811
+
+
+def doubled(x):  # noqa: F811
+    return x + x
+
+
+@torch.jit._overload
+def other(y: int) -> int: ...
+
+
+def other(x):  # noqa: F811
+    return x
+
+
+@torch.jit._overload
+def longer(x: int, y: int) -> int: ...
+
+
+def longer(x):  # noqa: F811
+    return x
+
+
+class Calls(torch.nn.Module):
+    def forward(self, x: Tensor):
+        a = scaled(x, 2)
+        b, c = scaled(x, x)
+        d, e = scaled(x, k=5)
+        return a, b, c, d, e is None, doubled(2), doubled("a")
+
+
+def test_a_call_chooses_and_files_keep_it():
+    x = torch.ones(2)
+    scripted = torch.jit.script(Calls())
+    file = io.BytesIO()
+    torch.jit.save(scripted, file)
+    file.seek(0)
+    for module in (Calls(), scripted, torch.jit.load(file)):
+        a, b, c, d, *rest = module(x)
+        assert [t.tolist() for t in (a, b, c, d)] == [[5, 5], [4, 4], [1, 1], [6, 6]]
+        assert rest == [True, 4, "aa"]
+
+
+def test_it_is_not_compiled_alone():
+    with pytest.raises(RuntimeError, match="cannot be directly compiled because it is overloaded"):
+        torch.jit.script(doubled)
+
+
+def test_declarations_are_those_of_the_function():
+    def of_other():
+        return other(1)
+
+    def of_longer():
+        return longer(1, 2)
+
+    with pytest.raises(RuntimeError, match="must have the same names. Found y and x on argument 0"):
+        torch.jit.script(of_other)
+    with pytest.raises(RuntimeError, match="should not have more parameters than implementation"):
+        torch.jit.script(of_longer)
