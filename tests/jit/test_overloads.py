@@ -93,3 +93,19 @@ def test_declarations_are_those_of_the_function():
         torch.jit.script(of_other)
     with pytest.raises(RuntimeError, match="should not have more parameters than implementation"):
         torch.jit.script(of_longer)
+
+
+def given(n: Optional[int]) -> int:
+    return 0 if n is None else n
+
+
+def of_rest(n: Optional[tuple[int, int]]) -> int:
+    if isinstance(n, (tuple, list)):
+        return n[0]
+    else:
+        return given(n)
+
+
+def test_what_is_no_tuple_is_none():
+    scripted = torch.jit.script(of_rest)
+    assert [scripted(None), scripted((4, 5))] == [0, 4]

@@ -14,6 +14,10 @@ from rushlight.jit.program.ir import Block, Node, Value
 from rushlight.jit.program.types import BOOL, NONE, STR, TENSOR, Type, subtype, unify, union
 
 
+# What isinstance() leaves of a value that may be None. Of one that `is None`, its type stays, as in PyTorch.
+_TOLD_NONE = Type("NoneType")
+
+
 class Conditions(Calls):
     """The compiler's part for conditions, assert and raise."""
 
@@ -141,7 +145,7 @@ class Conditions(Calls):
         found = self.emit(node, "prim::isinstance", [value], BOOL, types=types).output
         name = place.id if isinstance(place, ast.Name) else ""
         return found, *(
-            {name: _joined(one)}  # type: ignore[return-value]
+            {name: _TOLD_NONE if one == [NONE] else _joined(one)}  # type: ignore[return-value]
             if (name and value.type.kind != "Any") or len(one) == 1
             else {}
             for one in (yes, no)
@@ -192,7 +196,7 @@ class Conditions(Calls):
         """Take variables for what a condition says that they are."""
         for name, t in types.items():
             value = self.env.get(name)
-            if isinstance(value, Value) and value.type != t != NONE:
+            if isinstance(value, Value) and value.type != t and t is not NONE:
                 made = self.emit(node, "prim::unchecked_cast", [value], t).output
                 made.hint = name
                 self.env[name] = made
