@@ -102,8 +102,7 @@ def given(n: Optional[int]) -> int:
 def of_rest(n: Optional[tuple[int, int]]) -> int:
     if isinstance(n, (tuple, list)):
         return n[0]
-    else:
-        return given(n)
+    return given(n)
 
 
 def test_what_is_no_tuple_is_none():

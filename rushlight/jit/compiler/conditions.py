@@ -13,7 +13,6 @@ from rushlight.jit.compiler.values import Items, Known, Manager, Missing
 from rushlight.jit.program.ir import Block, Node, Value
 from rushlight.jit.program.types import BOOL, NONE, STR, TENSOR, Type, subtype, unify, union
 
-
 # What isinstance() leaves of a value that may be None. Of one that `is None`, its type stays, as in PyTorch.
 _TOLD_NONE = Type("NoneType")
 
