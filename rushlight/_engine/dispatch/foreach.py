@@ -7,6 +7,7 @@ What stands beside the list is a letter: T a list of tensors, N that or a number
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from rushlight._engine.dispatch.arguments import is_number, plain_number
@@ -63,6 +64,7 @@ _OPTIONS = {
 _BY_NUMBER = {"maximum": "clamp_min", "minimum": "clamp_max"}
 
 
+@cache
 def build(name: str) -> Callable[..., Any] | None:
     """The function of this name, or None where PyTorch has none."""
     base = name.removeprefix("_foreach_").removesuffix("_")

@@ -43,6 +43,7 @@ _CALL = ctypes.cast(ctypes.pythonapi.PyObject_Vectorcall, ctypes.c_void_p).value
 _new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.POINTER(_Definition), ctypes.py_object, ctypes.py_object)(
     ("PyCFunction_NewEx", ctypes.pythonapi)
 )
+_keep = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("Py_IncRef", ctypes.pythonapi))
 
 
 def built_in(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -54,10 +55,11 @@ def built_in(function: Callable[_P, _R]) -> Callable[_P, _R]:
     if known is None:
         text = _head(inner.__name__, inspect.signature(inner)) + (inner.__doc__ or "")
         definition = _Definition(inner.__name__.encode(), _CALL, _FAST | _KEYWORDS, text.encode())
+        # A built-in function looks at its definition until its very end, which may be the process's.
+        _keep(definition)
         made = _new(ctypes.byref(definition), inner, inner.__module__)
-        # The definition is where the built-in function points to. Threads that made one each keep the first.
-        known = vars(inner).setdefault("built_in", (made, definition))
-    return cast("Callable[_P, _R]", known[0])
+        known = vars(inner).setdefault("built_in", made)  # threads that made one each keep the first
+    return cast("Callable[_P, _R]", known)
 
 
 def _head(name: str, signature: inspect.Signature) -> str:
@@ -93,7 +95,7 @@ def published(function: Any) -> Any:
     """The built-in function that programs have in place of a function, if they have one; else itself."""
     if function.__class__ is not FunctionType:
         return function
-    return vars(function).get("built_in", (function,))[0]
+    return vars(function).get("built_in", function)
 
 
 def plain(found: Any) -> Any:
