@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from rushlight import cuda
@@ -430,7 +431,12 @@ class CUDASanitizer:
     """The mode of a whole program."""
 
     def __init__(self) -> None:
-        self.dispatch, self.enabled = CUDASanitizerDispatchMode(), False
+        self.enabled = False
+
+    @cached_property
+    def dispatch(self) -> CUDASanitizerDispatchMode:
+        """The mode, which listens from its first mention on: who imports this file hears of nothing."""
+        return CUDASanitizerDispatchMode()
 
     def enable(self) -> None:
         """Look at every op from now on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -76,6 +77,14 @@ def test_what_a_listener_raises_is_logged(caplog: pytest.LogCaptureFixture) -> N
     _gpu_trace.register_callback_for_device_synchronization(lambda: 1 // 0)  # type: ignore[arg-type]
     torch.cuda.synchronize()
     assert "Exception in callback for CUDA device synchronization" in caplog.text
+
+
+def test_who_imports_the_sanitizer_traces_nothing() -> None:
+    from rushlight.cuda import _sanitizer
+
+    importlib.reload(_sanitizer)
+    assert not tracing.STREAM_SYNCHRONIZATION.callback_list
+    assert not _sanitizer.cuda_sanitizer.enabled
 
 
 def test_the_sanitizer_finds_what_nothing_orders(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
@@ -31,10 +32,23 @@ def digests(which, directory, **variables):
     return json.loads(found.stdout.splitlines()[-1])
 
 
+def _both(which, directory):
+    """The digests with an empty cache and two threads; with the cache that these left and one thread."""
+    empty = digests(which, directory, RUSHLIGHT_NUM_THREADS="2")
+    return empty, digests(which, directory, RUSHLIGHT_NUM_THREADS="1")
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """`_both` of each kind, which run beside each other."""
+    kinds = ("rows", "sizes")
+    with ThreadPoolExecutor(len(kinds)) as pool:
+        return dict(zip(kinds, pool.map(_both, kinds, map(tmp_path_factory.mktemp, kinds)), strict=True))
+
+
 @pytest.mark.parametrize(("which", "cases"), [("rows", 3000), ("sizes", 800)])
-def test_first_and_last_call_empty_and_full_cache_one_and_two_threads(which, cases, tmp_path):
-    empty = digests(which, tmp_path, RUSHLIGHT_NUM_THREADS="2")
-    full = digests(which, tmp_path, RUSHLIGHT_NUM_THREADS="1")
+def test_first_and_last_call_empty_and_full_cache_one_and_two_threads(which, cases, found):
+    empty, full = found[which]
     assert empty["changed"] == full["changed"] == []
     assert len(empty["first"]) > cases
     other = [name for name, bits in empty["first"].items() if full["first"][name] != bits]
