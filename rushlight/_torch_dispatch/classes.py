@@ -12,7 +12,8 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.device import device
 from rushlight._engine.core.pytree import flatten
 from rushlight._engine.dispatch import interpreters
-from rushlight._engine.dispatch.overrides import SIMPLE, place_by_class
+from rushlight._engine.dispatch.interpreters import SIMPLE
+from rushlight._engine.dispatch.overrides import place_by_class
 from rushlight._engine.tensors.kind import Kind
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import Tensor

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
+from rushlight._engine.core.tracebacks import own
 from rushlight._engine.dispatch.arguments import is_number, plain_number
 from rushlight._engine.lazy import package
 from rushlight._engine.names.built_in import built_in
@@ -76,7 +77,7 @@ def build(name: str) -> Callable[..., Any] | None:
 
     each.__module__, each.__name__, each.__qualname__ = package(), name, name
     each.__doc__ = f"{base} of each tensor of a list."
-    return built_in(each)
+    return built_in(own(each))
 
 
 def _run(name: str, base: str, *args: Any, **kwargs: Any) -> Any:

@@ -33,7 +33,8 @@ DETAILED: list[Any] = []
 MATCHERS: set[type] = set()
 # Classes whose instances need no look at __torch_function__; nn.Parameter joins them.
 PLAIN: set[type] = {Tensor}
-_NUMBERS = frozenset((int, float, bool, complex))
+# Classes of arguments that take nothing over.
+SIMPLE = frozenset((int, float, bool, str, type(None), complex))
 
 
 class _Stack(threading.local):
@@ -88,7 +89,7 @@ def heard(values: Iterable[Any]) -> bool:
     """
     if not WRAPPED:
         return False
-    return bool(MODES) or any([v.__class__ not in PLAIN and v.__class__ not in _NUMBERS for v in values])
+    return bool(MODES) or any([v.__class__ not in PLAIN and v.__class__ not in SIMPLE for v in values])
 
 
 def listening() -> bool:

@@ -16,9 +16,8 @@ from rushlight._engine.dispatch import interpreters, older
 from rushlight._engine.dispatch.arguments import without_missing
 from rushlight._engine.dispatch.caller_arguments import as_written, called
 from rushlight._engine.dispatch.generated_code import compile_function
-from rushlight._engine.dispatch.interpreters import LONE, MODES, RECORDS, STACK
+from rushlight._engine.dispatch.interpreters import LONE, MODES, RECORDS, SIMPLE, STACK
 from rushlight._engine.dispatch.spellings import in_python, public as shown, space_of
-from rushlight._engine.names.built_in import published
 from rushlight._engine.ops.table import Row, public as spellings
 from rushlight._engine.tensors.tensor import Tensor
 
@@ -193,10 +192,6 @@ def place_by_class(found: list[Any], item: Any) -> None:
     found.insert(next((i for i, other in enumerate(found) if issubclass(cls, type(other))), len(found)), item)
 
 
-# Classes of arguments that take nothing over.
-SIMPLE = frozenset((int, float, bool, str, type(None), complex))
-
-
 def public(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
     """An op as classes and modes get to see it."""
     found = called(row)
@@ -241,7 +236,7 @@ def ask(
 
     direct: what PyTorch's default would run. mode: one that was asked before, and did not answer.
     """
-    types, op = tuple(type(f) for f in classes), published(op)
+    types = tuple(type(f) for f in classes)
     for item in classes:
         hook = type(item).__torch_function__
         if direct is not None and getattr(hook, "__func__", None) is default and _descends(type(item), types):

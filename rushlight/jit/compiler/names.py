@@ -418,11 +418,9 @@ _compiled: dict[Any, Function | None] = {}  # None: being compiled
 def script_overloads(function: Any) -> Function | Overloaded:
     """The program of a Python function; where signatures were declared for it, one for each."""
     declared = declarations_of(function)
-    return (
-        Overloaded([script_function(function, d) for d in declared])
-        if declared
-        else script_function(function)
-    )
+    if not declared:
+        return script_function(function)
+    return Overloaded([script_function(function, d) for d in declared])
 
 
 def script_function(function: Any, declaration: Any = None) -> Function:

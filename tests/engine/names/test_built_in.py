@@ -7,6 +7,7 @@ import inspect
 import io
 import pickle
 from enum import Enum
+from pathlib import Path
 from types import BuiltinFunctionType
 from typing import Any
 
@@ -118,3 +119,10 @@ def test_compiled_and_recorded_calls_see_what_is_behind_it() -> None:
         x = torch.full((3,), float(number))
         assert torch.equal(compiled(x), x.tanh() + 1)
     assert "replayed" in str(torch.explain(compiled))
+
+
+def test_errors_end_at_the_callers_line() -> None:
+    for call in (lambda: torch._foreach_add([], 1), lambda: torch.tensor(object()), lambda: torch.tanh("x")):
+        with pytest.raises((RuntimeError, TypeError)) as info:
+            call()
+        assert info.traceback[-1].path == Path(__file__)

@@ -143,7 +143,7 @@ class Watch:
         for code in self._scanned:
             made.update([c for c in code.co_consts if isinstance(c, CodeType)])
         young = set(map(id, gc.get_objects(0)))
-        # In a large process this takes a fifth of the time that a look at each object does.
+        # Of many objects, the collector finds these in a fraction of the time that Python looks at each in.
         holders = gc.get_referrers(*self._scanned) if self._scanned else []
         ran = [
             f
