@@ -77,9 +77,14 @@ def test_whatever_waits_is_told(code, tmp_path):
 def test_different_collectives_end_by_timeout_with_a_table():
     ended = jobs.ranks([*PROGRAM, "other"], 3, each={rank: {"LIMIT": "2"} for rank in range(3)}, timeout=60)
     assert [rank.code for rank in ended] == [1, 1, 1]
-    first = min((told(ended[rank]) for rank in (0, 2)), key=lambda found: found[1])
-    assert first[0] == "DistBackendError" and "timed out after 2 s" in first[3]
-    assert re.search(r"rank 0: .*all_reduce #4", first[3]) and re.search(r"rank 1: .*broadcast #4", first[3])
+    # Whose time is over first tells the table, and who has not come to the end of its own is told of that.
+    kinds, _, _, messages = zip(*map(told, ended))
+    assert "DistBackendError" in kinds and set(kinds) <= {"DistBackendError", "RankFailure"}
+    assert all("timed out after 2 s" in message for message in messages)
+    assert any(
+        re.search(r"rank 0: .*all_reduce #4", message) and re.search(r"rank 1: .*broadcast #4", message)
+        for message in messages
+    )
 
 
 def test_monitored_barrier_names_who_is_late():

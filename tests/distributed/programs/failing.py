@@ -49,8 +49,6 @@ if rank == int(os.environ.get("VICTIM", "1")) and not again:
     if how == "early":
         dist.destroy_process_group()
         sys.exit(0)
-    if how == "other":
-        dist.broadcast(data, 0)
     if how == "late":
         time.sleep(4)
 if how == "fine" or again:
@@ -60,6 +58,8 @@ if how == "fine" or again:
     sys.exit(0)
 begun = time.monotonic()
 try:
+    if how == "other" and rank == 1:
+        dist.broadcast(data, 0)
     for _ in range(100_000):
         dist.monitored_barrier() if how == "late" else dist.all_reduce(data)
 except RuntimeError as error:
