@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import sys
 import typing
 from collections import namedtuple
 from collections.abc import Callable
@@ -119,12 +120,23 @@ def _overload(fn: Any) -> Any:
     """
     from rushlight.jit.declarations import declare  # nn imports this file
 
-    declare(_overload_method(fn))
+    declare(_declaration(fn))
     return fn
 
 
 def _overload_method(fn: Any) -> Any:
-    """A signature that comes before the method of this name: Python keeps the last, and so does script."""
+    """A signature that comes before the method of this name, of a module: a call in a script compiles that
+    for the first of its signatures that takes the arguments.
+    """
+    from rushlight.jit.declarations import declare_method  # nn imports this file
+
+    _declaration(fn)
+    declare_method(fn, sys._getframe(1).f_code.co_firstlineno)
+    return fn
+
+
+def _declaration(fn: Any) -> Any:
+    """fn, known to be a declaration."""
     from rushlight.jit.declarations import check_declaration  # nn imports this file
 
     fn._torchscript_overload = True

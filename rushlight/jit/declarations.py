@@ -62,6 +62,60 @@ def declarations_of(function: Any) -> list[Any]:
     return found
 
 
+# ... of methods, by module, name and class; and the lines at which these classes begin.
+_METHODS: dict[tuple[str, str, str], list[Any]] = {}
+_LINES: dict[tuple[str, str, str], int] = {}
+
+
+def declare_method(declaration: Any, line: int) -> None:
+    """Note a declaration for the method that is to come, in a class that begins at a line."""
+    place = _place_of(declaration, declaration.__qualname__.split(".")[-2])
+    if _LINES.setdefault(place, line) != line:
+        raise RuntimeError(
+            "Cannot currently overload the same method name in two different classes with the same name in "
+            "the same module"
+        )
+    _METHODS.setdefault(place, []).append(declaration)
+
+
+def methods_declarations(function: Any, cls: type) -> list[Any]:
+    """The signatures that were declared for a class's method, in their order."""
+    return _METHODS.get(_place_of(function, cls.__name__), [])
+
+
+def _place_of(function: Any, cls: str) -> tuple[str, str, str]:
+    return getattr(function, "__module__", None) or "", getattr(function, "__name__", ""), cls
+
+
+def overloads_of(cls: type) -> dict[str, tuple[str, ...]]:
+    """The methods of a class that have several signatures, and what those of one are called."""
+    names = {name for _, name, of in _METHODS if of == cls.__name__}
+    found = {}
+    for name in sorted(names):
+        function = getattr(cls, name, None)
+        declarations = methods_declarations(function, cls)
+        if declarations:
+            _, source = parsed(function)
+            check_implemented(function, source, "method")
+            _check_typed(declarations)
+            found[name] = tuple(f"{name}__{i}" for i in range(len(declarations)))
+    return found
+
+
+def _check_typed(declarations: list[Any]) -> None:
+    """Raise where a declaration says no types."""
+    for declaration in declarations:
+        tree, source = parsed(declaration)
+        formal = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]
+        notes, result = comment(tree, source, len(formal) - 1)
+        if not (notes or result or declaration.__annotations__):
+            module = "" if declaration.__module__ == "__main__" else f"{declaration.__module__}."
+            raise RuntimeError(
+                "Must explicitly add type annotations to overloaded functions: "
+                f"__torch__.{module}{declaration.__name__}"
+            )
+
+
 def check_alone(function: Any) -> None:
     """Raise where a function that has several signatures is to be compiled without a call."""
     if declarations_of(function):

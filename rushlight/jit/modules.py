@@ -30,7 +30,7 @@ from rushlight.jit.compiler.names import (
     method_of,
     unique,
 )
-from rushlight.jit.declarations import valid_constant
+from rushlight.jit.declarations import overloads_of, valid_constant
 from rushlight.jit.frontend import Source
 from rushlight.jit.handles import ConstMap, Listings, ModuleHandle, code_with_constants, method, run_graph
 from rushlight.jit.hooks import CALL, compile_call
@@ -455,8 +455,9 @@ def compile_all(owner: ClassType) -> None:
             compile_all(t.cls)
     if owner.python is None or owner.is_interface:
         return
-    forward = inspect.getattr_static(owner.python, "forward", None)
-    if getattr(forward, "_torchscript_modifier", "") not in LEFT:
+    for name in owner.declared():
+        owner.method(name)
+    if getattr(getattr(owner.python, "forward", None), "_torchscript_modifier", "") not in LEFT:
         owner.method("forward")
         if owner.pre_hooks or owner.hooks:
             owner.method(CALL)
@@ -548,7 +549,7 @@ def describe(module: Module) -> ClassType:
         raise RuntimeError(
             f"backward hooks of {cls.__name__} are not compiled; remove them before torch.jit.script"
         )
-    owner = ClassType("", True, python=cls)
+    owner = ClassType("", True, python=cls, overloads=overloads_of(cls))
     owner.pre_hooks, owner.hooks = (
         tuple(table.values()) for table in (module._forward_pre_hooks, module._forward_hooks)
     )

@@ -13,7 +13,8 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.jit.annotations import Future
-from rushlight.jit.compiler.names import NOTHING, Names, build, unique
+from rushlight.jit.compiler.names import Names, build, unique
+from rushlight.jit.compiler.scopes import NOTHING
 from rushlight.jit.frontend import Source
 from rushlight.jit.modules import ScriptFunction
 from rushlight.jit.program.ir import Function

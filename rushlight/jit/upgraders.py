@@ -12,7 +12,8 @@ from functools import cache
 from typing import Any
 
 import rushlight as torch
-from rushlight.jit.compiler.names import NOTHING, Names, build
+from rushlight.jit.compiler.names import Names, build
+from rushlight.jit.compiler.scopes import NOTHING
 from rushlight.jit.frontend import Source
 from rushlight.jit.program.ir import Function, Value, written_into
 from rushlight.jit.program.types import COMPLEX, FLOAT, INT, NONE, TENSOR

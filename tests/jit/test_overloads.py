@@ -108,3 +108,88 @@ def of_rest(n: Optional[tuple[int, int]]) -> int:
 def test_what_is_no_tuple_is_none():
     scripted = torch.jit.script(of_rest)
     assert [scripted(None), scripted((4, 5))] == [0, 4]
+
+
+class Over(torch.nn.Module):
+    @torch.jit._overload_method
+    def forward(self, x: tuple[Tensor, Tensor]) -> Tensor: ...
+
+    @torch.jit._overload_method
+    def forward(self, x: Tensor) -> Tensor: ...  # noqa: F811
+
+    def forward(self, x):  # noqa: F811
+        return x + 20 if isinstance(x, Tensor) else x[0] + 5
+
+    @torch.jit._overload_method
+    def times(self, x: Tensor, k: int) -> Tensor: ...
+
+    @torch.jit._overload_method
+    def times(self, x: int, k: int) -> int: ...  # noqa: F811
+
+    def times(self, x, k):  # noqa: F811
+        return x * k
+
+    @torch.jit.export
+    def own(self, x: Tensor):
+        return self.times(x, 1) + self.times(x, 2) + self.times(3, 1)
+
+
+class Around(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.over = Over()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.over(x) + self.over((x, x)) + self.over.own(x) + self.over.times(4, 1)
+
+
+class Wrong(Around):
+    def forward(self, x: Tensor):
+        return self.over(3)
+
+
+def test_methods() -> None:
+    x = torch.ones(1)
+    module = torch.jit.script(Around())
+    assert module(x).tolist() == [37.0]
+    calls = "_0 = (over).forward__1(x, )"
+    assert calls in module.code and "(over0).forward__0((x, x), )" in module.code
+    stream = io.BytesIO()
+    torch.jit.save(module, stream)
+    stream.seek(0)
+    assert torch.jit.load(stream)(x).tolist() == [37.0]
+    alone = torch.jit.script(Over())
+    assert alone.forward__0((x, x)).tolist() == [6.0] and alone.own(x).tolist() == [6.0]
+    assert not hasattr(alone, "times")
+
+
+def test_no_method_fits() -> None:
+    with pytest.raises(RuntimeError) as told:
+        torch.jit.script(Wrong())
+    message = str(told.value)
+    assert "The following variants are available:\n  \n  forward__0(__torch__." in message
+    assert "Expected a value of type 'Tuple[Tensor, Tensor]' for argument 'x' but instead found" in message
+    assert "Expected a value of type 'Tensor' for argument 'x' but instead found type 'int'.\n" in message
+
+
+def test_methods_that_are_not_declared_well() -> None:
+    class Untyped(torch.nn.Module):
+        @torch.jit._overload_method
+        def forward(self, x): ...
+
+        def forward(self, x):  # noqa: F811
+            return x
+
+    class Missing(torch.nn.Module):
+        @torch.jit._overload_method
+        def forward(self, x: int) -> int: ...
+
+    with pytest.raises(RuntimeError, match=r"Must explicitly add type annotations .*\.forward"):
+        torch.jit.script(Untyped())
+    with pytest.raises(RuntimeError, match="Implementation for the method .* is missing"):
+        torch.jit.script(Missing())
+    with pytest.raises(RuntimeError, match="in two different classes with the same name"):
+
+        class Over(torch.nn.Module):
+            @torch.jit._overload_method
+            def forward(self, x: int) -> int: ...

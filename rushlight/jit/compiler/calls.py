@@ -205,7 +205,10 @@ class Calls(Indexing):
                 node, "prim::CallFunction", taken, self.returned(function, node), function=function
             ).output
         if isinstance(function, Overloaded):
-            return self.call(self.fitting(function, args, kwargs, node), args, kwargs, node)
+            chosen = self.fitting(function, args, kwargs, node)
+            if function.value is None or chosen.owner is None:
+                return self.call(chosen, args, kwargs, node)
+            return self.call_method(Method(function.value, chosen.owner, chosen.name), args, kwargs, node)
         if isinstance(function, Known):
             return self.call_known(function.object, args, kwargs, node)
         raise self.error(node, "cannot call a value")
@@ -217,21 +220,26 @@ class Calls(Indexing):
         # One that takes them as they are comes before those that convert.
         for implicit in (True,) if library else (False, True):
             for function in overloaded.functions:
-                given = dict(zip([name for name, _, _ in function.arguments], args, strict=False)) | kwargs
+                formal = function.arguments[overloaded.value is not None :]
+                given = dict(zip([name for name, _, _ in formal], args, strict=False)) | kwargs
                 chosen = all(
                     _is_true(given.get(name)) is default
-                    for name, _, default in function.arguments
+                    for name, _, default in formal
                     if library and name.startswith("return_") and isinstance(default, bool)
                 )
                 try:
-                    self.arguments(function, function.arguments, args, kwargs, node, implicit)
+                    self.arguments(function, formal, args, kwargs, node, implicit)
                 except RuntimeError as error:
                     errors.append(error)
                 else:
                     if chosen:
                         return function  # functions of the library
-        if errors:
+        if errors and library:
             raise errors[0]
+        if errors:
+            where = f":\n{self.source.show(node)}"
+            tried = dict.fromkeys(str(error).partition(where)[0].strip("\n") + "\n" for error in errors)
+            raise self.error(node, f"\n{schemas.none_fits(list(tried))}")
         raise self.error(node, f"{overloaded.functions[0].name}() expects constants for what it returns")
 
     def call_method(self, method: Method, args: list[Any], kwargs: dict[str, Any], node: Any) -> Value:

@@ -22,7 +22,7 @@ from rushlight._engine.core.dtype import (
     uint8,
 )
 from rushlight.jit.compiler import callstack
-from rushlight.jit.compiler.values import Builtin, Items, Known, Method, Missing, Space
+from rushlight.jit.compiler.values import Builtin, Items, Known, Method, Missing, Overloaded, Space
 from rushlight.jit.frontend import NotSupportedError, Source, UnsupportedNodeError
 from rushlight.jit.program import schema as schemas
 from rushlight.jit.program.ir import Block, Function, Node, Value
@@ -342,6 +342,8 @@ class Expressions:
             return made
         if name in owner.constants:
             return self.names.constant(owner.constants[name], node, self)
+        if name in owner.overloads:
+            return Overloaded([owner.method(one) for one in owner.overloads[name]], value)
         if owner.method(name) is not None:
             return Method(value, owner, name)
         return self.names.outside(value, owner, name, node, self)

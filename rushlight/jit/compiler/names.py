@@ -13,7 +13,6 @@ import sys
 import types
 import typing
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import is_dataclass
 from enum import Enum, EnumType
 from functools import cache
@@ -21,12 +20,13 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.dtype import dtype
-from rushlight._engine.dispatch.spellings import row_of, space_of
+from rushlight._engine.dispatch.spellings import row_of
 from rushlight._engine.lazy import is_ours, our_module
 from rushlight.jit.compiler import callstack, interfaces, natives
 from rushlight.jit.compiler.ignoring import LEFT, dropped, ignored, stays
 from rushlight.jit.compiler.listings import LISTINGS, Listing, is_of
 from rushlight.jit.compiler.qualnames import unique as unique
+from rushlight.jit.compiler.scopes import NOTHING, annotated, scope_of
 from rushlight.jit.compiler.signatures import (
     MUTABLE,
     NO_GETSTATE,
@@ -41,7 +41,12 @@ from rushlight.jit.compiler.signatures import (
 )
 from rushlight.jit.compiler.statements import Compiler
 from rushlight.jit.compiler.values import Builtin, Known, Overloaded
-from rushlight.jit.declarations import check_implemented, declarations_of, take_signature
+from rushlight.jit.declarations import (
+    check_implemented,
+    declarations_of,
+    methods_declarations,
+    take_signature,
+)
 from rushlight.jit.frontend import (
     FrontendError,
     NotSupportedError,
@@ -309,22 +314,14 @@ class _Bound:
         self.value, self.owner, self.name = value, owner, name
 
 
-NOTHING: Any = object()
 _OPERATORS = re.compile(r"rushlight$|rushlight\.nn\.functional$")
 # Namespaces whose functions are ops under a longer name: torch.linalg.inv is aten::linalg_inv.
 _PREFIXED = ("linalg", "fft", "special")
 
 
-def _place(found: Any) -> tuple[str, str, str]:
-    """(namespace of an op's function, else ""; module; name)."""
-    space, name = space_of(found)
-    home = "rushlight" if space in ("torch", "Tensor") else f"rushlight.{space}"
-    return (space, home, name) if space else ("", our_module(found), getattr(found, "__qualname__", ""))
-
-
 def named_builtin(found: Any) -> Any:
     """The op or function of the library that a Python function is; None where it is neither."""
-    space, module, name = _place(found)
+    space, module, name = natives.place(found)
     if space in _PREFIXED and schemas.named(full := f"aten::{space}_{name.removeprefix(f'{space}_')}"):
         return Builtin(full)
     if python_function(name) is not None and getattr(torch, name, None) is found:
@@ -399,19 +396,6 @@ def library_function(name: str) -> Function:
     return build(tree, source, _LibraryNames(_library_look), path, None, {})
 
 
-def scope_of(function: Any, around: Callable[[str], Any] | None = None) -> Callable[[str], Any]:
-    """How a function's names are looked up: what it closes over, its module, Python's own, then `around`."""
-    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-
-    def look(name: str) -> Any:
-        with suppress(KeyError, ValueError):  # a cell is empty while the class that it is for is being made
-            return cells[name].cell_contents
-        found = function.__globals__.get(name, getattr(builtins, name, NOTHING))
-        return around(name) if found is NOTHING and around is not None else found
-
-    return look
-
-
 _compiled: dict[Any, Function | None] = {}  # None: being compiled
 
 
@@ -437,7 +421,7 @@ def script_function(function: Any, declaration: Any = None) -> Function:
         found = _compiled[key] = build(
             tree,
             source,
-            Names(scope_of(function, _annotated(declaration or function, tree))),
+            Names(scope_of(function, annotated(declaration or function, tree))),
             unique(path),
             None,
             defaults_of(function),
@@ -445,18 +429,6 @@ def script_function(function: Any, declaration: Any = None) -> Function:
             declaration is not None,
         )
     return found
-
-
-def _annotated(function: Any, tree: ast.FunctionDef) -> Callable[[str], Any]:
-    """What the names of annotations stood for where the function was defined, which it may not close over."""
-    notes = {a.arg: a.annotation for a in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs)}
-    notes["return"] = tree.returns
-    known = {
-        note.id: function.__annotations__.get(name, NOTHING)
-        for name, note in notes.items()
-        if isinstance(note, ast.Name)
-    }
-    return lambda name: NOTHING if isinstance(known.get(name), str) else known.get(name, NOTHING)
 
 
 def build(
@@ -561,21 +533,32 @@ def _check_statements(body: list[ast.stmt], source: Source) -> None:
 
 
 def method_of(
-    function: Any, owner: ClassType, around: Callable[[str], Any] | None = None, name: str = ""
+    function: Any,
+    owner: ClassType,
+    around: Callable[[str], Any] | None = None,
+    name: str = "",
+    declaration: Any = None,
 ) -> Function:
-    """The program of a method; around(name): what names stand for that are nothing where it is defined."""
+    """The program of a method, with the signature of a declaration where one is given.
+
+    around(name): what names stand for that are nothing where it is defined.
+    """
     if getattr(function, "_torchscript_modifier", "") in LEFT:
         return ignored(function, owner, _class_type)
     tree, source = parsed(function)
     check_implemented(function, source, "method")
+    if declaration is not None:
+        take_signature(tree, declaration)
+        around = annotated(declaration, tree)
     return build(
         tree,
         source,
         Names(scope_of(function, around)),
         f"{owner.qualname}.{name or tree.name}",
         owner,
-        defaults_of(function),
+        defaults_of(declaration or function),
         lambda f: owner.methods.update({name or tree.name: f}),
+        declaration is not None,
     )
 
 
@@ -608,11 +591,23 @@ def _dataclass_init(function: Any, owner: ClassType, around: Callable[[str], Any
     )
 
 
+def _overload_of(owner: ClassType, name: str) -> Function:
+    """The method of a module for one of the signatures declared for it: forward__0 for the first."""
+    plain, _, number = name.rpartition("__")
+    function = getattr(owner.python, plain)
+    declaration = methods_declarations(function, owner.python)[int(number)]
+    return method_of(function, owner, None, name, declaration)
+
+
 def compile_method(
     owner: ClassType, name: str, around: Callable[[str], Any] | None = None
 ) -> Function | None:
     """The method of a Python class, compiled when it is first asked for; None where there is none."""
     trees = library()
+    if name in owner.overloads:
+        return None  # only its declarations are compiled
+    if name in owner.declared():
+        return _overload_of(owner, name)
     for base in owner.python.__mro__ if owner.is_module else (owner.python,):
         if base in (torch.nn.Module, object, torch.jit.ScriptModule):
             return None
@@ -650,7 +645,7 @@ _classes: dict[type, ClassType] = {}
 def _declared_method(function: Any, owner: ClassType) -> Function:
     """A method of an interface: its arguments and result."""
     tree, source = parsed(function)
-    names = Names(scope_of(function, _annotated(function, tree)))
+    names = Names(scope_of(function, annotated(function, tree)))
     return declared(tree, source, names, f"{owner.qualname}.{tree.name}", owner, defaults_of(function))
 
 

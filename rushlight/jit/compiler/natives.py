@@ -9,6 +9,8 @@ from functools import cache
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.dispatch.spellings import space_of
+from rushlight._engine.lazy import our_module
 from rushlight.backends import cudnn
 from rushlight.jit.program import schema as schemas
 from rushlight.jit.program.types import TENSOR
@@ -17,6 +19,13 @@ from rushlight.nn.modules import utils
 
 # cmath's functions whose ops have other names.
 _OF_COMPLEX = {"phase": "angle", "rect": "polar"}
+
+
+def place(found: Any) -> tuple[str, str, str]:
+    """(namespace of an op's function, else ""; module; name)."""
+    space, name = space_of(found)
+    home = "rushlight" if space in ("torch", "Tensor") else f"rushlight.{space}"
+    return (space, home, name) if space else ("", our_module(found), getattr(found, "__qualname__", ""))
 
 
 def op_of(found: Any, module: str, name: str) -> str:

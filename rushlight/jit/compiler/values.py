@@ -33,9 +33,10 @@ class Builtin:
 
 @dataclass
 class Overloaded:
-    """Functions of one name; the first whose arguments fit is called."""
+    """Functions of one name; the first whose arguments fit is called. value: whose methods they are."""
 
     functions: list[Function]
+    value: Value | None = None
 
 
 @dataclass

@@ -296,8 +296,13 @@ def match(
     tried = list(dict.fromkeys(tried))
     if len(tried) == 1:
         raise TypeError(f"\n{tried[0]}")
+    raise TypeError(none_fits(tried))
+
+
+def none_fits(tried: list[str]) -> str:
+    """The message of a call that fits none of several signatures: what does not fit of each."""
     listed = "\n".join(f"  {one}".replace("\n", "\n  ") for one in tried).rstrip(" ")
-    raise TypeError(
+    return (
         "Arguments for call are not valid.\nThe following variants are available:\n  \n"
         f"{listed}\nThe original call is"
     )

@@ -111,11 +111,16 @@ class ClassType:
     failed: dict[str, tuple[str, str]] = field(default_factory=dict)
     pre_hooks: tuple[Any, ...] = ()  # Python functions that run before and after forward
     hooks: tuple[Any, ...] = ()
+    overloads: dict[str, tuple[str, ...]] = field(default_factory=dict)  # methods of several signatures
     form: type[Any] | None = None  # the Python class of scripted modules of this type
 
     def method(self, name: str) -> Any:
         """The method of a name, or None."""
         return self.methods.get(name) or self.compile(name)
+
+    def declared(self) -> list[str]:
+        """The methods that stand for one signature each of a method that has several."""
+        return [name for names in self.overloads.values() for name in names]
 
 
 def qualified(cls: Any) -> str:
