@@ -9,7 +9,9 @@ from functools import cache, partial
 from types import FunctionType
 from typing import Any
 
-from rushlight import fx
+from numpy import generic, ndarray
+
+from rushlight import Tensor, fx
 from rushlight._dynamo import config
 from rushlight._dynamo.exc import BackendCompilerFailed, FailOnRecompileLimitHit, Unsupported
 from rushlight._dynamo.inputs import Call, examples, tell_shapes
@@ -264,7 +266,7 @@ def __getattr__(name: str) -> Any:
 
 def graph_of(nodes: Sequence[Node], wanted: Sequence[int]) -> tuple[list[int], fx.GraphModule]:
     """(the places that come in, a module of the ops on their tensors, which gives those that are wanted)."""
-    graph, made = fx.Graph(), dict[int, Any]()
+    root, graph, made = Module(), fx.Graph(), dict[int, Any]()
     inputs = [entry[0] for n in nodes for entry in n.entered]
     for number, place in enumerate(inputs):
         made[place] = graph.placeholder(f"arg{number}_1")
@@ -274,11 +276,23 @@ def graph_of(nodes: Sequence[Node], wanted: Sequence[int]) -> tuple[list[int], f
             return made[tree.number]
         if tree.__class__ in (list, tuple):
             return tree.__class__([seen(v) for v in tree])
+        if isinstance(tree, generic):
+            return tree.item()  # the graph's text has no NumPy
+        if isinstance(tree, ndarray):
+            return constant(ROWS["_tensor_of"](tree))
         return {name: seen(v) for name, v in tree.items()} if tree.__class__ is dict else tree
+
+    def constant(value: Tensor) -> fx.Node:
+        name = f"_tensor_constant{len(root._buffers)}"
+        root.register_buffer(name, value)
+        return graph.get_attr(name)
 
     for n in nodes:
         op, args, kwargs = written(*n.said)
         step: Any = n.step
+        if n.said[0] is ROWS["_tensor_of"]:  # of an array of a row's own
+            made[n.first] = seen(args[0])
+            continue
         made_by = graph.call_method if op.__class__ is str else graph.call_function
         found = made_by(op, seen(args), seen(kwargs))
         for number, r in enumerate(step.results):
@@ -289,4 +303,4 @@ def graph_of(nodes: Sequence[Node], wanted: Sequence[int]) -> tuple[list[int], f
             if r.given >= 0:
                 made[n.args[r.given]] = made[n.first + number]
     graph.output(tuple([made[p] for p in wanted]))
-    return inputs, fx.GraphModule(Module(), graph)
+    return inputs, fx.GraphModule(root, graph)

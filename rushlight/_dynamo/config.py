@@ -23,6 +23,10 @@ assume_static_by_default = automatic_dynamic_shapes = True
 error_on_recompile = False
 error_on_nested_fx_trace = optimize_ddp = True
 fail_on_recompile_limit_hit = False
+# What programs add to: all classes of tensors are compiled, and functions that log run where they stand.
+traceable_tensor_subclasses: set[type] = set()
+nontraceable_tensor_subclasses: set[type] = set()
+reorderable_logging_functions: set[Any] = set()
 
 
 class _Config(ModuleType):

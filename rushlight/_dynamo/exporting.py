@@ -71,7 +71,7 @@ def export(f: Callable[..., Any], *extra_args: Any, **options: Any) -> Any:
             if error.error_type is not UserErrorType.CONSTRAINT_VIOLATION:
                 raise
             raise ConstraintViolationError(str(error)) from None
-        made = program.module()
+        made = program.module(check_guards=False)
         leaves = flatten((args, kwargs))[0]
         for node, value in zip(made.graph.find_nodes(op="placeholder"), leaves, strict=False):
             used = any(user.op == "call_function" for user in node.users)

@@ -14,6 +14,7 @@ import re
 import sys
 from collections.abc import Callable
 from functools import cached_property, lru_cache, partial
+from numbers import Number
 from typing import Any
 
 import rushlight as torch
@@ -369,7 +370,7 @@ def fits(kind: str, value: Any, numbers: bool) -> bool:
             if kind.endswith("][]"):
                 return many and all(fits(kind[:-2], v, False) for v in value)
             return many and all(v is None or isinstance(v, torch.Tensor) for v in value)
-        return isinstance(value, torch.Tensor) or (numbers and isinstance(value, (int, float, complex)))
+        return isinstance(value, torch.Tensor) or (numbers and isinstance(value, Number))
     if isinstance(value, torch.Tensor):
         return False
     if "[" in kind:
@@ -378,7 +379,7 @@ def fits(kind: str, value: Any, numbers: bool) -> bool:
             fits(one, v, False) for v in items
         )
     plain: Any = {
-        "Scalar": (int, float, complex),
+        "Scalar": Number,
         "int": int,
         "float": (int, float),
         "bool": bool,

@@ -181,7 +181,8 @@ def sym_ite(b: Any, t: Any, f: Any) -> Any:
     """t if b else f; AssertionError for two of different types."""
     if type(t) is not type(f):
         raise AssertionError(f"expected values of one type, got {type(t)} and {type(f)}")
-    return t if b else f
+    found = _symbolic("__sym_ite__", b, t, f)
+    return (t if b else f) if found is None else found[0]
 
 
 def sym_sqrt(a: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from rushlight._dynamo.backends.common import aot_autograd
 
@@ -202,3 +203,49 @@ def test_the_first_call_counts_a_batch_once(fullgraph: bool) -> None:
     for calls in (1, 2, 3):
         compiled(torch.randn(4, 2))
         assert layer[0].num_batches_tracked.item() == calls
+
+
+def test_numpys_numbers_and_arrays_in_graphs() -> None:
+    texts = []
+
+    def backend(graph: Any, _: Any) -> Any:
+        texts.append(graph.code)
+        return graph.forward
+
+    compiled = torch.compile(lambda x, n: torch.full((2,), n) + x * n, backend=backend)
+    assert compiled(torch.ones(2), np.int64(4)).tolist() == [8.0, 8.0]
+    assert compiled(torch.ones(2), np.float32(0.5)).tolist() == [1.0, 1.0]
+    assert "np." not in "".join(texts) and "torch.full((2,), 4)" in texts[0]
+
+    def repeated(lengths: list[int]) -> torch.Tensor:
+        return torch.repeat_interleave(torch.arange(len(lengths)), torch.tensor(lengths)) + 1
+
+    compiled = torch.compile(repeated, backend=backend)
+    for lengths in ([2, 3], [4, 4], [1, 2]):
+        assert compiled(lengths).equal(repeated(lengths))
+    assert "array(" not in "".join(texts)
+
+
+@pytest.mark.parametrize("size", [5, 4])
+def test_data_that_is_replaced(size: int) -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        z = torch.zeros(size)
+        z.data = x.data
+        return z * x
+
+    compiled = torch.compile(function, backend=lambda graph, _: graph.forward)
+    for i in range(3):
+        x = torch.arange(5.0) + i
+        assert compiled(x).equal(x * x)
+
+
+def test_settings_that_are_sets() -> None:
+    config = torch._dynamo.config
+    for name in (
+        "traceable_tensor_subclasses",
+        "nontraceable_tensor_subclasses",
+        "reorderable_logging_functions",
+    ):
+        assert getattr(config, name) == set()
+    with config.patch(reorderable_logging_functions={print}):
+        assert print in config.reorderable_logging_functions

@@ -331,3 +331,35 @@ def test_sizes_by_broken_factors_are_not_guessed_when_ops_are_taken_apart() -> N
     for h, w in ((8, 10), (9, 7), (33, 17)):
         x = torch.randn(1, 2, h, w)
         torch.testing.assert_close(module(x), Upsampled()(x))
+
+
+class OfCondition(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> Any:
+        large = x.shape[0] > 4
+        whole = x + torch.full((4,), large) + torch.scalar_tensor(large) + torch.sym_ite(large, 2, 3)
+        return whole, (x > 1) * large
+
+
+def test_conditions_of_sizes_are_numbers_for_ops() -> None:
+    program = export(OfCondition(), (torch.ones(6, 4),), dynamic_shapes=({0: Dim("n", min=2)},))
+    code = program.graph_module.code
+    assert "aten.full.default([4], gt," in code and "aten.scalar_tensor.default(gt," in code
+    assert "torch.sym_ite(gt, 2, 3)" in code
+    for n in (3, 4, 5, 9):
+        found = program.module()(x := torch.full((n, 4), 2.0))
+        assert [t.dtype for t in found] == [torch.float32, torch.bool]
+        assert all(a.equal(b) for a, b in zip(found, OfCondition()(x), strict=True))
+
+
+def test_a_condition_as_an_int_is_decided() -> None:
+    class Times(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x * int(x.shape[0] > 4)
+
+    with pytest.raises(UserError, match=r"(?s)Constraints violated \(n\).*n = Dim\('n', min=5\)"):
+        export(Times(), (torch.ones(6, 4),), dynamic_shapes=({0: Dim("n", min=2)},))
+
+
+def test_what_dynamo_exports_has_no_guards() -> None:
+    graph, _ = torch._dynamo.export(lambda x: x.sin() * 2)(torch.ones(2, 2))
+    assert graph(torch.zeros(1)).tolist() == [0.0]

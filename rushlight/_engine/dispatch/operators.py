@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.dtype import FLOATING
+from rushlight._engine.core.recording import KEPT
 from rushlight._engine.dispatch import spellings
 from rushlight._engine.dispatch.interpreters import CLASSES, PLAIN, STACK
 from rushlight._engine.lazy import package
@@ -80,7 +81,7 @@ def operand(other: Any) -> Any:
     if isinstance(other, (Tensor, *_NUMBERS)) or hasattr(type(other), "__torch_function__"):
         return other
     if not isinstance(other, np.ndarray):
-        return None
+        return other if other.__class__ in KEPT else None
     beneath = tensor_beneath(other)
     return wrap(other) if beneath is None else beneath
 

@@ -10,7 +10,7 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import AccumulateGrad
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
-from rushlight._engine.core.recording import TAPE, heard
+from rushlight._engine.core.recording import TAPE, heard, settle
 from rushlight._engine.core.services import service
 from rushlight._engine.tensors.lazy_views import place, shared
 from rushlight._engine.tensors.storages.storage import SHARED, Storage, storage
@@ -234,6 +234,8 @@ class Gradient(_Tensor):
                 "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` "
                 f"have incompatible tensor type: {self.layout} and {value.layout}"
             )
+        if TAPE:
+            settle()  # what was put off is of the memory that it has had
         place(self, value._memory, value._kind)
         own, theirs = 0 if self._storage is None else self._storage.version, value._storage
         # Writes through the other tensor do not count here; a file that processes share has one storage.

@@ -12,6 +12,7 @@ import ast
 import builtins
 import dis
 import math
+import numbers
 import operator
 import os
 import sys
@@ -465,10 +466,16 @@ class SymBool:
             return True
         return self.numbers.decide(self.relation, self.value)
 
+    def __int__(self) -> int:
+        return int(self.value if from_package() else self.numbers.decide(self.relation, self.value))
+
+    def __sym_ite__(self, yes: Any, no: Any) -> Any:
+        chosen = applied("Ite", self._expression(), expression(yes), expression(no))
+        return self.numbers.made(torch.sym_ite, (self, yes, no), chosen, _plain(yes if self.value else no))
+
     def as_int(self) -> Any:
         """1 or 0."""
-        one = applied("Ite", *(self._expression(), number(1), number(0)))
-        return self.numbers.made(torch.sym_ite, (self, 1, 0), one, int(self.value))
+        return self.__sym_ite__(1, 0)
 
     def _expression(self) -> Expr:
         return symbol(f"[{self.relation}]")
@@ -626,7 +633,8 @@ def python_functions() -> Iterator[None]:
         builtins.max, builtins.min, math.pow = before
 
 
-KEPT.update((SymInt, SymFloat))
+KEPT.update((SymInt, SymFloat, SymBool))
+numbers.Number.register(SymBool)  # so that ops take it as one
 
 
 def plain(value: Any) -> Any:
