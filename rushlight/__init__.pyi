@@ -68,12 +68,20 @@ from rushlight import _custom_ops as _custom_ops
 from rushlight import _decomp as _decomp
 from rushlight.distributions.families.implicit import _dirichlet_grad as _dirichlet_grad
 from rushlight._dynamo.api import _disable_dynamo as _disable_dynamo
+from rushlight._torch_dispatch.functionalization import _disable_functionalization as _disable_functionalization
 from rushlight import _dispatch as _dispatch
 from rushlight import _dynamo as _dynamo
 from rushlight.ao.quantized_tensors import _empty_affine_quantized as _empty_affine_quantized
 from rushlight.ao.quantized_tensors import _empty_per_channel_affine_quantized as _empty_per_channel_affine_quantized
+from rushlight._torch_dispatch.functionalization import _enable_functionalization as _enable_functionalization
 from rushlight import _export as _export
+from rushlight._torch_dispatch.functionalization import _freeze_functional_tensor as _freeze_functional_tensor
+from rushlight._torch_dispatch.functionalization import _from_functional_tensor as _from_functional_tensor
 from rushlight.toplevel.checks import _functional_assert_async as _functional_assert_async
+from rushlight._torch_dispatch.functionalization import _functionalize_commit_update as _functionalize_commit_update
+from rushlight._torch_dispatch.functionalization import _functionalize_has_metadata_mutation as _functionalize_has_metadata_mutation
+from rushlight._torch_dispatch.functionalization import _functionalize_replace as _functionalize_replace
+from rushlight._torch_dispatch.functionalization import _functionalize_sync as _functionalize_sync
 from rushlight import _functorch as _functorch
 from rushlight.optim.fused_steps import _fused_adam_ as _fused_adam_
 from rushlight.optim.fused_steps import _fused_adamw_ as _fused_adamw_
@@ -85,12 +93,14 @@ from rushlight import _higher_order_ops as _higher_order_ops
 from rushlight.toplevel.functions import _int_mm as _int_mm
 from rushlight.toplevel.functions import _is_all_true as _is_all_true
 from rushlight.toplevel.functions import _is_any_true as _is_any_true
+from rushlight._torch_dispatch.functionalization import _is_functional_tensor as _is_functional_tensor
 from rushlight import _jit_internal as _jit_internal
 from rushlight import _library as _library
 from rushlight.toplevel.functions import _log_softmax as _log_softmax
 from rushlight import _logging as _logging
 from rushlight.ao.quantized_tensors import _make_per_channel_quantized_tensor as _make_per_channel_quantized_tensor
 from rushlight.ao.quantized_tensors import _make_per_tensor_quantized_tensor as _make_per_tensor_quantized_tensor
+from rushlight._torch_dispatch.functionalization import _mirror_autograd_meta_to as _mirror_autograd_meta_to
 from rushlight.toplevel.encoder import _native_multi_head_attention as _native_multi_head_attention
 from rushlight.nested.strided_layout import _nested_from_padded as _nested_from_padded
 from rushlight.nested.strided_layout import _nested_from_padded_and_nested_example as _nested_from_padded_and_nested_example
@@ -119,6 +129,8 @@ from rushlight.sparse.unchecked import _sparse_sum as _sparse_sum
 from rushlight.toplevel.functions import _stack as _stack
 from rushlight.distributions.families.implicit import _standard_gamma_grad as _standard_gamma_grad
 from rushlight import _subclasses as _subclasses
+from rushlight._torch_dispatch.functionalization import _sync as _sync
+from rushlight._torch_dispatch.functionalization import _to_functional_tensor as _to_functional_tensor
 from rushlight.toplevel.encoder import _transform_bias_rescale_qkv as _transform_bias_rescale_qkv
 from rushlight.toplevel.encoder import _transformer_encoder_layer_fwd as _transformer_encoder_layer_fwd
 from rushlight.toplevel.functions import _unique as _unique
@@ -2430,6 +2442,8 @@ def _chunk_cat(tensors: list[Tensor] | tuple[Tensor, ...] | Sequence[Tensor], di
     """Each tensor, padded along dim to num_chunks equal parts, these flattened and joined part by part."""
 def _conj(input: Tensor) -> Tensor:
     """The complex conjugate, as a view that is conjugated when it is read; a real tensor itself."""
+def _conj_copy(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The conjugate, with memory of its own."""
 def _conj_physical(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The complex conjugate, written out.
 
@@ -2460,6 +2474,10 @@ def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor 
     """native_batch_norm; or without the running moments: (input, weight, bias, training, momentum, eps)."""
 def _neg_view(input: Tensor) -> Tensor:
     """The negative, as a view that is negated when it is read."""
+def _neg_view_copy(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The tensor with its sign turned, with memory of its own."""
+def _reshape_alias_copy(input: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """as_strided at the tensor's own place in its memory, copied."""
 def _safe_softmax(input: Tensor, dim: _int, dtype: _dtype | None = None) -> Tensor:
     """softmax along dim; where all is -inf, zeros."""
 def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:

@@ -5,12 +5,17 @@ what turns this on and off in PyTorch has nothing to do.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from rushlight.library import defined
 
-__all__ = ["enable_pre_dispatch", "enable_python_dispatcher", "no_python_dispatcher"]
+__all__ = [
+    "enable_crossref_functionalize",
+    "enable_pre_dispatch",
+    "enable_python_dispatcher",
+    "no_python_dispatcher",
+]
 
 
 def enable_python_dispatcher() -> AbstractContextManager[None]:
@@ -26,6 +31,20 @@ def no_python_dispatcher() -> AbstractContextManager[None]:
 def enable_pre_dispatch() -> AbstractContextManager[None]:
     """A `with` block in which listeners that want to hear ops before autograd do: they always do."""
     return nullcontext()
+
+
+@contextmanager
+def enable_crossref_functionalize() -> Iterator[None]:
+    """A `with` block in which results of functional tensors are held to what the op makes of plain ones that
+    have no numbers: AssertionError for another shape, dtype, stride or offset.
+    """
+    from rushlight._torch_dispatch.functionalization import LOCAL  # few programs need it
+
+    before, LOCAL.compared = LOCAL.compared, True
+    try:
+        yield
+    finally:
+        LOCAL.compared = before
 
 
 def all_py_loaded_overloads() -> Iterator[Any]:

@@ -11,7 +11,7 @@ _NAMES = ("DynamicOutputShapeException", "FakeTensor", "FakeTensorMode", "Unsupp
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("fake_tensor", "fake_utils", "meta_utils", "schema_check_mode"):
+    if name in ("fake_tensor", "fake_utils", "functional_tensor", "meta_utils", "schema_check_mode"):
         return import_module(f"{__name__}.{name}")
     if name == "CrossRefFakeMode":
         return import_module(f"{__name__}.fake_utils").CrossRefFakeMode

@@ -19,7 +19,7 @@ from rushlight._engine.core.device import META, device as Device
 from rushlight._engine.core.dtype import get_default_dtype
 from rushlight._engine.core.pytree import flatten, tree_map
 from rushlight._engine.core.size import Size
-from rushlight._engine.dispatch import method_overrides
+from rushlight._engine.dispatch import interpreters, method_overrides
 from rushlight._engine.dispatch.overrides import run_below
 from rushlight._engine.tensors.geometry import strided
 from rushlight._engine.tensors.kind import kind
@@ -154,7 +154,8 @@ class FakeTensor(Tensor):
     def resize_(self, *size: Any, **options: Any) -> Any:
         """Other sizes, in place: what numbers it has is not known any more."""
         self.fake_mode._forget(self)
-        return super().resize_(*size, **options)
+        with interpreters.unheard():
+            return super().resize_(*size, **options)
 
     def told_as(self, sizes: Any) -> None:
         """Say these sizes, where some are symbolic; strides are those of a contiguous tensor."""

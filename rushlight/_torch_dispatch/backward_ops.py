@@ -266,7 +266,20 @@ def _log_sigmoid(grad_output: Any, self: Any, buffer: Any) -> Any:
     return grad_output * torch.sigmoid(-self)
 
 
+def _unfold(grad_in: Any, input_sizes: Any, dim: int, size: int, step: int) -> Any:
+    """Each place of a tensor gets the sum of all windows' gradients that saw it."""
+    found = grad_in.new_zeros(input_sizes)
+    if not found.dim():
+        return grad_in.reshape(())
+    windows = grad_in.shape[dim]
+    for place in range(size):
+        seen = found.narrow(dim, place, (windows - 1) * step + 1).movedim(dim, 0)[::step].movedim(0, dim)
+        seen += grad_in.select(-1, place)
+    return found
+
+
 RUN: dict[str, Callable[..., Any]] = {
+    "unfold_backward": _unfold,
     "convolution_backward": _convolution,
     "native_layer_norm_backward": _layer_norm,
     "native_group_norm_backward": _group_norm,

@@ -21,9 +21,13 @@ from rushlight._torch_dispatch import delivery
 
 
 def concerned(values: Any) -> list[Any]:
-    """One instance of each class among arguments that hears ops below autograd, subclasses first."""
+    """One instance of each class among arguments that hears ops below autograd: functional tensors, then
+    subclasses first.
+    """
     found: list[Any] = []
     _gather(values, found)
+    if len(found) > 1:
+        found.sort(key=lambda t: not getattr(t, "_before_modes", False))
     return found
 
 

@@ -195,6 +195,9 @@ def _into(out: Any, op: Callable[..., Any], bound: dict[str, Any]) -> Any:
         found if isinstance(found, tuple) else (found,),
         strict=True,
     ):
+        if getattr(target, "_before_modes", False):  # a functional tensor, whose values are not copied
+            target._become(source)
+            continue
         if target.shape != source.shape:
             target.resize_(source.shape)
         target.copy_(source)
@@ -222,6 +225,8 @@ def tell(
         check_writable(args[0], recorded)
         if recorded:
             old = args[0] if args[0]._kind.on_meta else _before(args[0])
+            if hasattr(old, "_before_modes"):
+                old = old._as_it_is()
     call = Call(handler, op, args, kwargs)
     CALLS.stack.append(call)
     LOCAL.enabled = call.enabled and not recorded

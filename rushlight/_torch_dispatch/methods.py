@@ -39,11 +39,31 @@ def ask(
 
 
 def lifted(t: Any) -> Any:
-    """A new tensor of Python's data, as the innermost mode has it."""
+    """A new tensor of Python's data, as the innermost mode has it: a leaf."""
+    found = _raised(t)
+    modes = interpreters.STACK.modes
+    if modes and getattr(modes[-1], "tells_leaves", False):  # for others it is one anyway
+        ask("detach_.default", (found,), {}, lambda: found)
+    return found
+
+
+def _raised(t: Any) -> Any:
     modes = interpreters.STACK.modes
     if not modes or not hasattr(modes[-1], "__torch_dispatch__"):
         return t
     return ask("lift_fresh.default", (t,), {}, lambda: t)
+
+
+def _number(value: Any, dtype: Any = None) -> Any:
+    """A tensor of a number, or of indices, that is part of an op's arguments."""
+    with interpreters.unheard():
+        made = torch.tensor(value, dtype=dtype)
+    return _raised(made)
+
+
+def told_whole(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """An op, told as it is, whatever it is made of here."""
+    return _asked(op, args, kwargs, lambda: op.function(**op.bound(args, kwargs)), None)
 
 
 def called(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -178,6 +198,13 @@ def _zero_(plain: Any, self: Any) -> Any:
     return self
 
 
+def _resize_(plain: Any, self: Any, *size: Any, memory_format: Any = None) -> Any:
+    sizes = list(size[0]) if len(size) == 1 and not isinstance(size[0], int) else list(size)
+    given = {} if memory_format is None else {"memory_format": memory_format}
+    ask("resize_.default", (self, sizes), given, lambda: plain(self, sizes, **given))
+    return self
+
+
 def _set_(
     plain: Any,
     self: Any,
@@ -224,7 +251,7 @@ def _rest(advanced: list[Any]) -> tuple[Any, ...]:
 
 def _views(t: Any, index: Any) -> tuple[Any, list[Any] | None]:
     items = list(index) if isinstance(index, tuple) else [index]
-    items = [torch.tensor(i) if isinstance(i, list) else i for i in items]
+    items = [_number(i) if isinstance(i, list) else i for i in items]
     taken = sum(
         i.dim() if isinstance(i, Tensor) and i.dtype is torch.bool else 1
         for i in items
@@ -257,8 +284,8 @@ def _views(t: Any, index: Any) -> tuple[Any, list[Any] | None]:
 
 
 def _setitem(plain: Any, self: Any, index: Any, value: Any) -> None:
+    value = value if isinstance(value, Tensor) else _number(value, self.dtype)
     found, advanced = _views(self, index)
-    value = value if isinstance(value, Tensor) else torch.tensor(value, dtype=self.dtype)
     if advanced is not None:
         ask(
             "index_put_.default",
@@ -267,7 +294,7 @@ def _setitem(plain: Any, self: Any, index: Any, value: Any) -> None:
             lambda: plain(found, _rest(advanced), value),
             lambda old: torch.index_put(old, advanced, value),
         )
-    elif value.dim() == 0:
+    elif value.dim() == 0 and found.dim():
         found.fill_(value)
     else:
         found.copy_(value)
@@ -280,6 +307,7 @@ _TOLD: dict[str, Callable[..., Any]] = {
     "copy_": _copy_,
     "fill_": _fill_,
     "zero_": _zero_,
+    "resize_": _resize_,
     "set_": _set_,
     "item": _item,
     "__getitem__": _getitem,

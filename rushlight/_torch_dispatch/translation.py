@@ -228,14 +228,16 @@ def _std(name: str) -> Callable[..., Any]:
     return tell
 
 
-def _squeeze(input: Any, dim: Any = None) -> Any:
-    if dim is None:
-        return "squeeze.default", (input,), {}, None
-    return (
-        ("squeeze.dim", (input, dim), {}, None)
-        if isinstance(dim, int)
-        else ("squeeze.dims", (input, list(dim)), {}, None)
-    )
+def _squeeze(name: str) -> Callable[..., Any]:
+    def tell(input: Any, dim: Any = None, **_: Any) -> Any:
+        if dim is None:
+            return f"{name}.default", (input,), {}, None
+        dims = [dim] if isinstance(dim, int) else list(dim)
+        if len(dims) == 1:  # a method's arguments come as a tuple
+            return f"{name}.dim", (input, dims[0]), {}, None
+        return f"{name}.dims", (input, dims), {}, None
+
+    return tell
 
 
 def _to_dtype(input: Any, dtype: Any, **_: Any) -> Any:
@@ -331,7 +333,8 @@ _RENAMED: dict[str, Callable[..., Any]] = {
     "var": _std("var"),
     "std_mean": _std("std_mean"),
     "var_mean": _std("var_mean"),
-    "squeeze": _squeeze,
+    "squeeze": _squeeze("squeeze"),
+    "squeeze_": _squeeze("squeeze_"),
     "repeat_interleave": _positions,
     "_convolution": _resolved_convolution,
     "_biased_convolution": _resolved_convolution,

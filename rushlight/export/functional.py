@@ -152,7 +152,7 @@ _BACK: dict[str, Callable[[Graph, _View, Node, Node], Node]] = {
 
 
 # Functional forms that are not named as the op without its mark, with arguments that have no default there.
-_FORMS: dict[tuple[str, str], tuple[Any, ...]] = {
+FORMS: dict[tuple[str, str], tuple[Any, ...]] = {
     ("normal_", "default"): ("normal_functional", "default"),
     ("bernoulli_", "float"): ("bernoulli", "p", 0.5),
 }
@@ -242,7 +242,7 @@ class Functional:
         """A node of the functional form, and the values of what the tensor is a view of."""
         schema = node.target._schema
         own = schema.op_name[:-1], schema.overload
-        name, overload, *missing = _FORMS.get((schema.op_name, schema.overload), own)
+        name, overload, *missing = FORMS.get((schema.op_name, schema.overload), own)
         form = overloads.recorded(name).get(overload)
         if form is None or form._schema.writes:
             raise Unsupported(f"{node.target} has no functional form")

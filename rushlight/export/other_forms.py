@@ -111,6 +111,19 @@ def _sym_size(self: Any, dim: int) -> Any:
     return (listener.sizes(self) if told else self.shape)[dim]
 
 
+def _overwritten(self: Any, src: Any) -> Any:
+    """What copy_() makes of a tensor, as a new one that lies in the same way."""
+    if any(step == 0 and n > 1 for n, step in zip(self.shape, self.stride(), strict=True)):
+        return src.to(self).expand(self.shape).clone()
+    made = torch.empty_strided(self.shape, self.stride(), dtype=self.dtype, device=self.device)
+    return made.copy_(src)
+
+
+def _resize(self: Any, size: Any, memory_format: Any) -> Any:
+    given = {} if memory_format is None else {"memory_format": memory_format}
+    return self.resize_(size, **given)
+
+
 def _listener() -> Any:
     """What records a program that calls an op by its name, if anything does."""
     listener = getattr(TAPE[-1], "to", None) if TAPE else None
@@ -124,7 +137,9 @@ def special(schema: Any) -> Callable[..., Any] | None:
         "fill_": lambda self, value: self.fill_(value),
         "zero_": lambda self: self.zero_(),
         "lift_fresh_copy": lambda self: self.clone(),
-        "copy": lambda self, src, **_: src.to(self).expand(self.shape).clone(),
+        "resize_": lambda self, size, memory_format=None: _resize(self, size, memory_format),
+        "resize": lambda self, size, memory_format=None: _resize(self.clone(), size, memory_format),
+        "copy": lambda self, src, **_: _overwritten(self, src),
         "log_sigmoid": lambda self: torch.nn.functional.logsigmoid(self),
         "detach_": lambda self: self.detach_(),
         "detach": lambda self: self.detach(),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import rushlight as torch
-from rushlight._engine.dispatch import interpreters
+from rushlight._engine.core.pytree import flatten, tree_map
 from rushlight.nn.utils.stateless import _functional_call
 
 
@@ -83,10 +83,11 @@ def replace_all_batch_norm_modules_(root: Any) -> Any:
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """A function with func's results, and its writes to what it is given.
+    """A function with func's results and its writes to what it is given, without writes inside.
 
-    PyTorch's rewrites in-place ops for tracers; here nobody but make_fx could tell, which is refused.
-    remove: "mutations" or "mutations_and_views"; RuntimeError for others.
+    What a tracer such as make_fx hears are ops that give new tensors; what was written into an argument is
+    copied into it at the end. remove: "mutations", or "mutations_and_views": views are copies, then, too.
+    RuntimeError for others.
     """
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(
@@ -96,11 +97,18 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if any(type(mode).__name__ == "ProxyTorchDispatchMode" for mode in interpreters.STACK.modes):
-            raise NotImplementedError(
-                "make_fx(functionalize(f)): in-place ops are not rewritten here; torch.export's programs "
-                "have none"
-            )
-        return func(*args, **kwargs)
+        from rushlight._torch_dispatch import functionalization as functional  # few programs need it
+
+        wrapped = tree_map(_functional, (args, kwargs))
+        with functional.functional(remove == "mutations"):
+            found = tree_map(functional.inner, func(*wrapped[0], **wrapped[1]))
+        for given, own in zip(flatten((args, kwargs))[0], flatten(wrapped)[0], strict=True):
+            if isinstance(own, torch.Tensor):
+                functional.propagated(given, own)
+        return found
 
     return wrapper
+
+
+def _functional(value: Any) -> Any:
+    return torch._to_functional_tensor(value) if isinstance(value, torch.Tensor) else value

@@ -67,6 +67,8 @@ class TorchDispatchMode(interpreters.Interpreter):
     def hear(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An op with its arguments, told."""
         concerned = classes.concerned((args, kwargs)) if interpreters.CLASSES.below else []
+        if concerned and getattr(concerned[0], "_before_modes", False):
+            return interpreters.within(self, classes.handler(concerned), (op, args, kwargs), {})
         hook = self.__torch_dispatch__
         if getattr(hook, "__self__", self) is type(self):
             raise RuntimeError(

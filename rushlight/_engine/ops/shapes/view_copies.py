@@ -85,6 +85,24 @@ def detach_copy(input):
     return _own(input.detach())
 
 
+@composite(where=_TORCH, out=True)
+def _conj_copy(input):
+    """The conjugate, with memory of its own."""
+    return _own(input.conj().resolve_conj())
+
+
+@composite(where=_TORCH, out=True)
+def _neg_view_copy(input):
+    """The tensor with its sign turned, with memory of its own."""
+    return _own(-input)
+
+
+@composite(where=_TORCH, out=True)
+def _reshape_alias_copy(input, size: Ints, stride: Ints):
+    """as_strided at the tensor's own place in its memory, copied."""
+    return _own(input.as_strided(size, stride))
+
+
 # --- splits whose parts may be written to ---------------------------------------------------------
 
 
