@@ -393,9 +393,9 @@ def _custom(schema: Any) -> str:
         "functionalizing operators whose outputs do not have alias annotations (e.g. 'Tensor(a)' is a Tensor "
         "with an alias annotation whereas 'Tensor' is a Tensor without. The '(a)' is the alias annotation). "
         "The alias annotation specifies that the output Tensor shares storage with an input that has "
-        "the same annotation. Please check if (1) the output needs to be an output (if not, don't return it), "
-        "(2) if the output doesn't share storage with any inputs, then delete the alias annotation. (3) if the "
-        "output indeed shares storage with an input, then add a .clone() before returning it to prevent "
+        "the same annotation. Please check if (1) the output needs to be an output (if not, don't return "
+        "it), (2) if the output doesn't share storage with any inputs, then delete the alias annotation. (3) "
+        "if the output indeed shares storage with an input, then add a .clone() before returning it to prevent "
         "storage sharing and then delete the alias annotation. Otherwise, please file an issue on GitHub."
     )
 
