@@ -396,7 +396,8 @@ def _custom(schema: Any) -> str:
         "the same annotation. Please check if (1) the output needs to be an output (if not, don't return "
         "it), (2) if the output doesn't share storage with any inputs, then delete the alias annotation. (3) "
         "if the output indeed shares storage with an input, then add a .clone() before returning it to "
-        "prevent storage sharing and then delete the alias annotation. Otherwise, please file an issue on GitHub."
+        "prevent storage sharing and then delete the alias annotation. Otherwise, please file an issue on "
+        "GitHub."
     )
 
 
