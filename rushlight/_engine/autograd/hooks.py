@@ -147,7 +147,7 @@ def _counted(found: Any, wanted: int) -> list[Any]:
 def _replaced(found: Any, grad: Any) -> Any:
     if found is None:
         return grad
-    if not hasattr(found, "_array"):
+    if not hasattr(found, "_kind"):
         raise TypeError(f"hook should return a Tensor or None, got {type(found).__name__}")
     if grad is None:
         raise RuntimeError("can't replace a empty gradient with a non-empty value")

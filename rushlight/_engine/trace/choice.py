@@ -172,7 +172,7 @@ class Choice:
         """function(*args, **kwargs), one way or the other."""
         self.calls += 1
         if trace.faster > 0 and not self._asked:
-            self._asked, self._trusting, self.until = True, True, 0
+            self._asked, self._trusting, self.until = True, True, min(self.until, 1)
         if self.calls > self.until:
             self._note(trace)
         if self.calls <= self.until:

@@ -7,6 +7,7 @@ from rushlight import nn
 from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.runtime.stages import Run
 from rushlight._engine.trace import segment
+from rushlight._engine.trace.matching import Region
 from rushlight.nn import functional as F
 from tests.engine.trace.test_matching import compiled, matched, same
 
@@ -225,3 +226,40 @@ def test_a_first_run_that_fails_leaves_nothing_half_done(monkeypatch):
                 assert same(function(w, x), step(own, x)) and same(w, own)
     assert tried
     assert [why for why in function.trace.reasons if "not compiled" in why and "MemoryError" in why]
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda a: torch.where(a * 2 > 0, a + 1, a * 3),
+        lambda a: torch.where(a * 2 > 0, a + 1, 0.0),
+        lambda a: torch.linalg.solve_triangular(a * 2, a + 3, upper=True),
+        lambda a: torch.linalg.svdvals(a * 2),
+        lambda a: torch.linalg.matrix_norm(a * 2),
+        lambda a: torch.linalg.matrix_power(a * 2, 3),
+        lambda a: torch.linalg.vecdot(a * 2, a + 1),
+        lambda a: torch.trapezoid(a * 2, a + 1),
+        lambda a: F.adaptive_avg_pool2d((a * 2)[None, None], 2),
+    ],
+)
+def test_what_asks_for_a_class_or_for_sizes_ends_no_segment(of, backward, monkeypatch):
+    runs = []
+    whole = Region._results
+    monkeypatch.setattr(Region, "_results", lambda self, p: runs.append(p) or whole(self, p))
+
+    def step(x):
+        found = of(x)
+        if backward:
+            x.grad = None
+            found.sum().backward()
+        return found.detach()
+
+    torch.manual_seed(0)
+    x = (torch.randn(4, 4) + 2 * torch.eye(4)).requires_grad_(backward)
+    function = matched(step)
+    for _ in range(6):
+        runs.clear()
+        found = function(x)
+        assert same(found, step(x))
+    assert len(runs) == 1

@@ -408,7 +408,7 @@ def normal(
             pin_memory=pin_memory,
             requires_grad=requires_grad,
         )
-    if not (hasattr(mean, "_array") or hasattr(std, "_array")):
+    if not (hasattr(mean, "_kind") or hasattr(std, "_kind")):
         raise TypeError(
             "normal() received an invalid combination of arguments: two numbers need a "
             "size, as in normal(0.0, 1.0, size=(2, 3))"

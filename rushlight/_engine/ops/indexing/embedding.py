@@ -45,7 +45,7 @@ def _check_table(weight: Array, indices: Array) -> None:
 def _embedding_shape(
     weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
 ) -> Any:
-    _check_table(weight._array, indices._array)
+    _check_table(weight._geometry, indices._geometry)
     return weight.new_empty((*indices.shape, weight.shape[1]))
 
 

@@ -313,7 +313,7 @@ _ZERO = "D[{0},{0}] is zero, and using it on ldl_solve would result in a divisio
 )
 def ldl_factor(input, *, hermitian: bool = False):
     """(LD, pivots) as LAPACK packs them; input is symmetric (Hermitian), and its lower triangle is read."""
-    check_square("torch.linalg.ldl_factor_ex", input._array)
+    check_square("torch.linalg.ldl_factor_ex", input._geometry)
     return _ldl_factor(input, hermitian)
 
 
@@ -367,7 +367,7 @@ _underived(_ldl_solve, "derivative for aten::linalg_ldl_solve", "solve on the ma
 def linalg_ldl_solve(LD, pivots, B, *, hermitian: bool = False):
     """X with A X = B, from A's LDL decomposition."""
     op = "torch.linalg.ldl_solve"
-    check_square(op, LD._array)
+    check_square(op, LD._geometry)
     if B.ndim < 2:
         raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got -2)")
     check_older(op, B, LD)
@@ -377,5 +377,5 @@ def linalg_ldl_solve(LD, pivots, B, *, hermitian: bool = False):
             f"with shape {list(pivots.shape)} instead"
         )
     if pivots._geometry.dtype.kind not in "iu":
-        raise RuntimeError(f"{op}: Expected pivots to be integers. Got {legacy(pivots._array)}")
+        raise RuntimeError(f"{op}: Expected pivots to be integers. Got {legacy(pivots._geometry)}")
     return _ldl_solve(LD, pivots, B, hermitian)

@@ -84,7 +84,7 @@ def check_phase(op: str, what: str, *inner: Any) -> None:
 
 
 def _uplo(op: str, A: Any, uplo: str) -> str:
-    check_square(op, A._array)
+    check_square(op, A._geometry)
     if uplo.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {uplo}")
     return uplo.upper()
@@ -153,7 +153,7 @@ def _eig_gradient(s: Any, grad_values: Any, grad_vectors: Any) -> Any:
 
 
 def _general(op: str, A: Any) -> Any:
-    check_square(op, A._array)
+    check_square(op, A._geometry)
     checked(_check_finite, A._array)
     return A
 

@@ -261,12 +261,12 @@ _permutation.shape_rule(lambda A, pivots: A.new_empty((*pivots.shape[:-1], A.sha
 def linalg_lu_solve(LU, pivots, B, *, left: bool = True, adjoint: bool = False):
     """X with A X = B (X A = B, left=False; A^H, adjoint=True), from A's LU decomposition."""
     op = "linalg.lu_solve"
-    check_matrix(op, B._array, "B")
-    check_same(op, LU._array, B._array, "LU")
+    check_matrix(op, B._geometry, "B")
+    check_same(op, LU._geometry, B._geometry, "LU")
     if pivots.dtype is not int32:
         raise RuntimeError(f"{op}: pivots should be a Tensor of scalar type torch.int32")
-    check_square("torch.linalg.lu_solve", LU._array)
-    check_equation(op, LU._array, B._array, left)
+    check_square("torch.linalg.lu_solve", LU._geometry)
+    check_equation(op, LU._geometry, B._geometry, left)
     if pivots.shape[-1] != LU.shape[-1]:
         raise RuntimeError(f"{op}: Number of pivots per batch should be same as the dimension of the matrix")
     if pivots.shape[:-1] != LU.shape[:-2]:
@@ -327,7 +327,7 @@ def _det_gradient(s: Any, grad: Any) -> Any:
 @composite(where=("linalg.det",), name="linalg_det", out=True)
 def linalg_det(A):
     """The determinants (*) of square matrices (*, n, n)."""
-    check_square("linalg.det", A._array)
+    check_square("linalg.det", A._geometry)
     return _det(A)
 
 
@@ -352,7 +352,7 @@ def _slogdet_gradient(s: Any, grad_sign: Any, grad_size: Any) -> Any:
 
 
 def _logarithm(op: str, A: Any) -> tuple[Any, Any]:
-    check_square(op, A._array)
+    check_square(op, A._geometry)
     found: tuple[Any, Any] = _slogdet(A)
     return found
 

@@ -17,9 +17,9 @@ _SINGULAR = ("nuc", 2, -2)
 
 def _check(A: Any, ord: Any, dim: Any, dtype: Any) -> tuple[int, int]:
     """The two dims, counted from the front; the errors of what cannot be."""
-    check_matrix(_OP, A._array)
-    if not is_inexact(A._array) or ord in _SINGULAR:
-        check_floating(_OP, A._array)
+    check_matrix(_OP, A._geometry)
+    if not is_inexact(A._geometry) or ord in _SINGULAR:
+        check_floating(_OP, A._geometry)
     if ord not in ("fro", 1, -1, inf, -inf, *_SINGULAR):
         raise RuntimeError(f"{_OP}: Order {ord} not supported.")
     dims = (dim,) if isinstance(dim, int) else tuple(dim)
@@ -122,7 +122,7 @@ def linalg_cond(input, p: Any = None):
         return smallest / largest if p == -2 else largest / smallest
     if p not in ("fro", "nuc", 1, -1, inf, -inf):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
-    check_square(f"linalg.cond(ord={p})", input._array)
+    check_square(f"linalg.cond(ord={p})", input._geometry)
     if not input.numel():
         return matrix_norm_of(input, "fro", (-2, -1), False)
     inverse, info = ROWS["linalg_inv_ex"](input)

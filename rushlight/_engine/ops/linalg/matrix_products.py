@@ -39,7 +39,7 @@ def linalg_cross(input, other, *, dim: int = -1):
 @composite(where=("linalg.matrix_power",), name="linalg_matrix_power", out=True)
 def linalg_matrix_power(input, n: int):
     """input @ input @ ... (n times), by squaring; the inverse's power for negative n."""
-    check_square("linalg.matrix_power", input._array)
+    check_square("linalg.matrix_power", input._geometry)
     if n < 0:
         return linalg_matrix_power(ROWS["linalg_inv"](input), -n)
     if n == 0:
@@ -205,14 +205,14 @@ def cross(input, other, dim: int | None = None):
 @composite(where=("linalg.vecdot",), name="linalg_vecdot", out=True)
 def linalg_vecdot(x, y, *, dim: int = -1):
     """The sum of conj(x) * y along dim; the others broadcast."""
-    if not is_inexact(x._array):
+    if not is_inexact(x._geometry):
         raise RuntimeError(
-            f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {legacy(x._array)}"
+            f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {legacy(x._geometry)}"
         )
     if x.dtype is not y.dtype:
         raise RuntimeError(
             "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
-            f"{legacy(x._array)} and y of type {legacy(y._array)} instead"
+            f"{legacy(x._geometry)} and y of type {legacy(y._geometry)} instead"
         )
     if x.ndim == 1 and y.ndim == 1:
         return x.vdot(y)

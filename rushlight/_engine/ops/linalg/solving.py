@@ -83,10 +83,10 @@ def linalg_solve_triangular(A, B, *, upper: bool, left: bool = True, unitriangul
     B is converted to A's dtype.
     """
     op = "linalg.solve_triangular"
-    check_matrix(op, A._array)
-    check_matrix(op, B._array, "B")
-    check_square(op, A._array)
-    check_equation(op, A._array, B._array, left)
+    check_matrix(op, A._geometry)
+    check_matrix(op, B._geometry, "B")
+    check_square(op, A._geometry)
+    check_equation(op, A._geometry, B._geometry, left)
     B = B if B.dtype is A.dtype else B.to(A.dtype)
     if left:
         return _solve_triangular(A, B, upper, unitriangular)
@@ -180,8 +180,8 @@ def solve(A, B, *, left: bool = True):
     dtype.
     """
     op = "linalg.solve"
-    check_square(op, A._array)
-    check_same(op, A._array, B._array)
+    check_square(op, A._geometry)
+    check_same(op, A._geometry, B._geometry)
     vector = B.ndim == 1 or (A.ndim - 1 == B.ndim and tuple(B.shape) == tuple(A.shape[:-1]))
     b = B.unsqueeze(-1) if vector else B
     if vector and not left:
@@ -189,7 +189,7 @@ def solve(A, B, *, left: bool = True):
             f"{op}: Vector broadcasting of the left hand side is not supported for "
             "left=False. In this case linalg.solve is equivalent to B / A.squeeze(-1)"
         )
-    check_equation(op, A._array, b._array, left)
+    check_equation(op, A._geometry, b._geometry, left)
     found, info = _solve(A, b) if left else _solve(A.mT, b.mT)
     if vector:
         found = found.squeeze(-1)
@@ -242,7 +242,7 @@ def inv(A):
     """The inverses of square matrices (*, n, n); LinAlgError if one is singular. Prefer solve(A, B) to inv(A)
     @ B.
     """
-    check_square("linalg.inv", A._array)
+    check_square("linalg.inv", A._geometry)
     return _inverse(A)
 
 
@@ -340,7 +340,7 @@ def cholesky_(input, *, upper: bool = False):
 
     One triangle of the input is read; LinAlgError unless every matrix is positive-definite.
     """
-    check_square("linalg.cholesky", input._array)
+    check_square("linalg.cholesky", input._geometry)
     return _cholesky(input, upper)
 
 
@@ -350,7 +350,7 @@ def cholesky(input, upper: bool = False):
     deprecated("cholesky")
     if not input.numel():
         return ROWS["clone"](input)
-    check_square("cholesky", input._array)
+    check_square("cholesky", input._geometry)
     found, info = _cholesky(input, upper)
     blame("cholesky", info, _INDEFINITE)
     return found
@@ -388,7 +388,7 @@ def _to_factor(factor: Any, share: Any, upper: bool) -> Any:
 @composite(out=True)
 def cholesky_inverse(input, upper: bool = False):
     """A^-1, from A's Cholesky factor (L, or U with upper=True)."""
-    check_square("cholesky_inverse", input._array)
+    check_square("cholesky_inverse", input._geometry)
     zeros = np.diagonal(input._array, 0, -2, -1) == 0
     if input.numel() and not input._kind.on_meta:
         blame("cholesky_inverse", np.where(zeros.any(-1), zeros.argmax(-1) + 1, 0), SINGULAR)

@@ -118,7 +118,7 @@ def _svdvals_gradient(s: Any, grad: Any) -> Any:
 
 
 def _checked(A: Any, driver: str | None = None) -> Any:
-    check_matrix("linalg.svd", A._array)
+    check_matrix("linalg.svd", A._geometry)
     if driver is not None:
         raise RuntimeError(
             "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs "
@@ -176,7 +176,7 @@ def limits(op: str, a: Array, largest: Array, atol: Any, rtol: Any) -> Array:
 
 def _array(t: Any) -> Any:
     """A tolerance as the array kernels take it."""
-    return t.numpy(force=True) if hasattr(t, "_array") else t
+    return t.numpy(force=True) if hasattr(t, "_kind") else t
 
 
 @opaque(name="_pinv", where=("aten",), node="linalg_pinv")
@@ -211,13 +211,13 @@ def pinv_gradient(A: Any, P: Any, grad: Any) -> Any:
 
 
 def _pseudoinverse(A: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
-    if A.ndim < 2 or not has_lapack(A._array):
+    if A.ndim < 2 or not has_lapack(A._geometry):
         raise RuntimeError(
-            f"linalg.pinv({legacy(A._array)}{{{list(A.shape)}}}): expected a tensor with 2 or "
+            f"linalg.pinv({legacy(A._geometry)}{{{list(A.shape)}}}): expected a tensor with 2 or "
             "more dimensions of float, double, cfloat or cdouble types"
         )
     if hermitian:
-        check_square("linalg.eigh", A._array)
+        check_square("linalg.eigh", A._geometry)
     refuse_gradient("linalg_pinv", "atol", atol)
     refuse_gradient("linalg_pinv", "rtol", rtol)
     return _pinv(A, _array(atol), _array(rtol), hermitian)
@@ -246,11 +246,11 @@ def linalg_matrix_rank(
     input, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ):
     """The rank: how many singular values are above max(atol, rtol * the largest); tol is an atol alone."""
-    check_matrix("torch.linalg.matrix_rank", input._array, "input")
-    if not has_lapack(input._array):
+    check_matrix("torch.linalg.matrix_rank", input._geometry, "input")
+    if not has_lapack(input._geometry):
         raise RuntimeError("This function doesn't handle types other than float and double")
     if hermitian:
-        check_square("linalg.eigh", input._array)
+        check_square("linalg.eigh", input._geometry)
     atol, rtol = (atol, rtol) if tol is None else (tol, 0.0)
     return _matrix_rank(input, _array(atol), _array(rtol), hermitian)
 
@@ -316,7 +316,7 @@ def _check(A: Any, B: Any, driver: str) -> bool:
     if A.dtype is not B.dtype:
         raise RuntimeError(
             f"{op}: Expected input and other to have the same dtype, but got input's dtype "
-            f"{legacy(A._array)} and other's dtype {legacy(B._array)}"
+            f"{legacy(A._geometry)} and other's dtype {legacy(B._geometry)}"
         )
     if not 0 <= A.ndim - B.ndim <= 1:
         raise RuntimeError(
@@ -327,7 +327,7 @@ def _check(A: Any, B: Any, driver: str) -> bool:
         raise RuntimeError(f"{op}: input.size(-2) should match other.size({-1 if vector else -2})")
     if driver not in _DRIVERS:
         raise RuntimeError(f"{op}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
-    if not has_lapack(A._array):
+    if not has_lapack(A._geometry):
         raise RuntimeError("This function doesn't handle types other than float and double")
     return vector
 

@@ -106,7 +106,7 @@ def _adaptive_mean(n: int) -> None:
         if kernel:
             found = input.reshape(_split(input.shape, out, kernel)).mean(tuple(range(1 - 2 * n, 0, 2)))
         else:
-            found = input.float() if is_low_precision(input._array) else input  # sums are rounded once
+            found = input.float() if is_low_precision(input._geometry) else input  # sums are rounded once
             for dim in reversed(range(input.ndim - n, input.ndim)):
                 found = _weighted_sums(found, dim, input.shape[dim], out[dim - input.ndim], ("mean",))
         return in_format(found.to(input.dtype), input, PLANES[n])

@@ -99,7 +99,7 @@ def _convolution_shape(
 
 def _empty(a: Any, b: Any, shape: Ints) -> Any:
     """A tensor without values, in the layout of a convolution of the two."""
-    last = convolves_last(a._array, b._array)
+    last = convolves_last(a._geometry, b._geometry)
     return a.new_empty_strided(shape, (channels_last_strides if last else contiguous_strides)(shape))
 
 

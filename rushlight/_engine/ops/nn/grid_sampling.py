@@ -151,7 +151,7 @@ def _reads(m: Any, points: Any, sizes: Any, extents: Any, *how: Any) -> list[tup
 
 
 def _sampled(input: Any, grid: Any, mode: str, *how: Any) -> Any:
-    _check(input._array, grid._array, mode)
+    _check(input._geometry, grid._geometry, mode)
     kept, sizes, total = input.dtype, input.shape[2:], None
     if kept.itemsize < 4:
         input, grid = input.float(), grid.float()

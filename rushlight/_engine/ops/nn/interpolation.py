@@ -286,7 +286,7 @@ def _blended_planes_gradient(s: Any, grad: Any) -> Any:
 
 
 def _by_taps(x: Any, dim: int, at: Array, weights: Array) -> Any:
-    wide = x.float() if is_low_precision(x._array) else x  # the sum is rounded once
+    wide = x.float() if is_low_precision(x._geometry) else x  # the sum is rounded once
     shape = [-1 if d == dim else 1 for d in range(x.ndim)]
     weights = weights.astype(wide._geometry.dtype)
     lines = [wide.index_select(dim, tensor_of(a.copy())) for a in at.T]

@@ -351,8 +351,8 @@ def gaussian_nll_loss(
     reduction: str = "mean",
 ):
     """0.5 (log var + (input - target) ** 2 / var), var at least eps."""
-    negative = (var < 0).any() if hasattr(var, "_array") else var < 0
-    if not hasattr(var, "_array"):
+    negative = (var < 0).any() if hasattr(var, "_kind") else var < 0
+    if not hasattr(var, "_kind"):
         var = input.new_full(input.shape, var)
     if var.shape != input.shape:
         if tuple(input.shape[:-1]) == tuple(var.shape):

@@ -267,7 +267,7 @@ def ctc_loss(
     logs = log_probs.unsqueeze(1) if single else log_probs
     # PyTorch has a form for two tensors, and one for two tuples.
     wrong = (
-        RuntimeError if hasattr(input_lengths, "_array") and hasattr(target_lengths, "_array") else TypeError
+        RuntimeError if hasattr(input_lengths, "_kind") and hasattr(target_lengths, "_kind") else TypeError
     )
     times = _lengths("input_lengths", input_lengths, wrong)
     labels = _lengths("target_lengths", target_lengths, wrong)
@@ -285,7 +285,7 @@ def ctc_loss(
 
 def _lengths(name: str, value: Any, wrong: type[Exception]) -> Ints:
     try:
-        return tuple(map(index, value.ravel().tolist() if hasattr(value, "_array") else value))
+        return tuple(map(index, value.ravel().tolist() if hasattr(value, "_kind") else value))
     except TypeError:
         raise wrong(f"ctc_loss(): {name} must be a tensor or tuple of ints, not {value!r}") from None
 

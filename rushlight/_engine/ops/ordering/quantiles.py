@@ -33,7 +33,7 @@ def _points(name: str, input: Any, q: Any, interpolation: str) -> Any:
             f"{name}() interpolation must be one of linear, lower, higher, midpoint or "
             f"nearest, but got {interpolation}"
         )
-    if not hasattr(q, "_array"):
+    if not hasattr(q, "_kind"):
         if not 0 <= q <= 1:
             raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
         q = tensor_of(np.asarray(q, input.dtype.np))
@@ -65,7 +65,7 @@ def _between(ordered: Any, ranks: Any, interpolation: str) -> Any:
 
 def _quantile(name: str, skip_nan: bool, doc: str) -> None:
     def body(input, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"):
-        if not isinstance(q, (int, float)) and not hasattr(q, "_array"):
+        if not isinstance(q, (int, float)) and not hasattr(q, "_kind"):
             raise TypeError(
                 f"{name}() received an invalid combination of arguments: q must be float or "
                 f"Tensor, not {type(q).__name__}"

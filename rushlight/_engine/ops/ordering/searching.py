@@ -472,7 +472,7 @@ def _edges(points: Any, bins: Any, range: Any) -> list[Any]:
     """The edges of each dimension's bins."""
     found = []
     for d, b in enumerate(bins):
-        if hasattr(b, "_array"):
+        if hasattr(b, "_kind"):
             found.append(_check_edges(points, b, d))
             continue
         if b <= 0:
@@ -516,7 +516,7 @@ def histogram(
         )
     _check("histogramdd", x, None if weight is None else weight.reshape(-1))
     found, edges = _counted(x, [bins], range, weight, density)
-    return named("histogram")(found, edges[0].clone() if hasattr(bins, "_array") else edges[0])
+    return named("histogram")(found, edges[0].clone() if hasattr(bins, "_kind") else edges[0])
 
 
 @composite(where=("torch",))

@@ -354,7 +354,7 @@ def where(condition, input: Tensor | Number | None = None, other: Tensor | Numbe
             )
         deprecated("where")
         condition = condition.bool()
-    if not hasattr(input, "_array") and not hasattr(other, "_array"):
+    if not hasattr(input, "_kind") and not hasattr(other, "_kind"):
         input = condition.new_tensor(input, dtype=promotion.of_number(input))
         other = condition.new_tensor(other, dtype=promotion.of_number(other))
     return _where(condition, input, other)

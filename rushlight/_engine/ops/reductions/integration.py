@@ -122,7 +122,7 @@ def _spacings(input: Any, spacing: Any, dims: tuple[int, ...]) -> list[Any]:
             f"equal to the number of dims, {len(dims)}, but got a list of {len(given)}"
         )
     for h, d in zip(given, dims, strict=True):
-        if hasattr(h, "_array") and h.ndim and h.shape != (input.shape[d],):
+        if hasattr(h, "_kind") and h.ndim and h.shape != (input.shape[d],):
             raise RuntimeError(
                 "torch.gradient expected each element of a tensor spacing to have the size of "
                 f"its dimension, got {list(h.shape)} for size {input.shape[d]}"
@@ -149,6 +149,6 @@ def gradient(input, *, spacing: Any = 1, dim: Ints | None = None, edge_order: in
                 "torch.gradient expected each dimension size to be at least edge_order+1, got "
                 f"{input.shape[d]}"
             )
-        points = hasattr(h, "_array") and h.ndim
+        points = hasattr(h, "_kind") and h.ndim
         found.append((_uneven if points else _uniform)(input, d, h, edge_order))
     return tuple(found)

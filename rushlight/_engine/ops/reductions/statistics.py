@@ -267,7 +267,7 @@ _max_dim, _min_dim = _extreme("max", True), _extreme("min", False)
 
 def _extremes(name: str, along: Any, overall: Any, doc: str) -> None:
     def body(input, dim: int | Tensor | None = None, keepdim: bool = False, *, other: Tensor | None = None):
-        if other is None and hasattr(dim, "_array"):
+        if other is None and hasattr(dim, "_kind"):
             dim, other = None, dim
         if dim is not None and (other is not None or type(dim) is bool or not hasattr(dim, "__index__")):
             raise forms.refusal(ROWS[name])
@@ -397,7 +397,7 @@ def vector_norm(
 @composite(name="_p_norm", where=("aten",), node="linalg_vector_norm", planned=True)
 def _p_norm(input, ord: Number, dim: Ints | None, keepdim: bool):
     """(sum |x| ** ord) ** (1 / ord)."""
-    size = abs_(input.float() if is_low_precision(input._array) else input)
+    size = abs_(input.float() if is_low_precision(input._geometry) else input)
     return ((size**ord).sum(dim, keepdim) ** (1.0 / ord)).to(input.dtype.to_real())
 
 

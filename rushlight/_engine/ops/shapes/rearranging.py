@@ -276,7 +276,7 @@ def repeat_interleave(
     if dim is None:
         input, dim = input.reshape(-1), 0
     d = wrap_dim(dim, input.ndim)
-    if not hasattr(repeats, "_array"):
+    if not hasattr(repeats, "_kind"):
         return _repeat_each(input, int(repeats), d)
     if repeats.ndim > 1:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
