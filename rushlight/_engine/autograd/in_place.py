@@ -80,7 +80,7 @@ def refuse_inference(target: Tensor) -> None:
 
 def refuse_overlap(target: Tensor, values: Sequence[Any]) -> None:
     """Refuse to write to expanded memory, or to some of which an operand reads a part, in another way."""
-    check_apart_from_itself(target._memory)
+    check_apart_from_itself(target._geometry)
     refuse_shared(target, values)
 
 

@@ -152,7 +152,7 @@ def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
             _resize(row, out, found)
     drawn = row.name != "randperm" and any(p.name == "generator" for p in row.params)
     if drawn or row.options.get("counted"):
-        check_apart_from_itself(out._memory)  # the others write, as PyTorch's do
+        check_apart_from_itself(out._geometry)  # the others write, as PyTorch's do
     if not row.options.get("unwritten"):
         out_arguments.write(row.name, out, found)
     elif not out._kind.on_meta:

@@ -122,7 +122,7 @@ def _copied_over(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     ):
         return copy_(self, to(src, self._kind.device, non_blocking=non_blocking))
     check_writable(self, False)
-    check_apart_from_itself(self._memory)
+    check_apart_from_itself(self._geometry)
     off_host("a copy between devices")
     backend: Any = self._kind.backend or src._kind.backend  # one of them has one
     pinned = page_locked(self if self._kind.backend is None else src)

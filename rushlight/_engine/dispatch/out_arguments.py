@@ -91,7 +91,7 @@ def _check(row: Row, outs: Sequence[Tensor], results: Sequence[Any], values: Seq
     words = facts.get("exact") if "cast" not in facts or len(outs) > 1 else None
     said = () if words is None else words.split("|")  # a sentence for each result, or one for all
     for i, (o, r) in enumerate(zip(outs, results, strict=True)):
-        check_apart_from_itself(o._memory)
+        check_apart_from_itself(o._geometry)
         if said and o._kind.dtype is not r._kind.dtype:
             own, given = r._kind.dtype, o._kind.dtype
             raise RuntimeError(

@@ -240,6 +240,7 @@ def test_a_first_run_that_fails_leaves_nothing_half_done(monkeypatch):
         lambda a: torch.linalg.matrix_power(a * 2, 3),
         lambda a: torch.linalg.vecdot(a * 2, a + 1),
         lambda a: torch.trapezoid(a * 2, a + 1),
+        lambda a: torch.amax(a * 2, 1),
         lambda a: F.adaptive_avg_pool2d((a * 2)[None, None], 2),
     ],
 )
@@ -263,3 +264,37 @@ def test_what_asks_for_a_class_or_for_sizes_ends_no_segment(of, backward, monkey
         found = function(x)
         assert same(found, step(x))
     assert len(runs) == 1
+
+
+def _row_of_zeros(a):
+    z = torch.zeros(4, 4)
+    z[0] = 1.0
+    return a * 2 + z
+
+
+def _part_of_a_row(a):
+    z = torch.full((4, 4), -1e9)
+    z[0, 1:] = 0
+    v = z[1]
+    v += 1
+    return a + z
+
+
+def _seen_in_other_sizes(a):
+    z = a * 2
+    v = z.view(2, 8)
+    v[0] = 1
+    v.add_(2)
+    return z + a
+
+
+@pytest.mark.parametrize("of", [_row_of_zeros, _part_of_a_row, _seen_in_other_sizes])
+def test_a_write_through_a_view_of_what_is_untracked_and_new_ends_no_segment(of, monkeypatch):
+    runs = []
+    whole = Region._results
+    monkeypatch.setattr(Region, "_results", lambda self, p: runs.append(p) or whole(self, p))
+    function, x = matched(of), torch.randn(4, 4)
+    for _ in range(7):
+        runs.clear()
+        assert same(function(x), of(x))
+    assert len(runs) == 1 and not function.trace.reasons

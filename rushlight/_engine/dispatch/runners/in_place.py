@@ -409,7 +409,7 @@ def _refuse_sharing(row: Row, target: Tensor, bound: dict[str, Any]) -> None:
     """
     shares = row.options.get("shares", ())
     if "expanded" not in shares:
-        check_apart_from_itself(target._memory)
+        check_apart_from_itself(target._geometry)
     if "all" not in shares:
         operands = [v for name, v in bound.items() if name not in (row.params[0].name, "value")]
         refuse_shared(target, operands, "nothing" in shares)

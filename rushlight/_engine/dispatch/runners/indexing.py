@@ -401,7 +401,7 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
     elif isinstance(value, Tensor):
         copy_(target, _expand(value, target._geometry.shape))
     else:
-        check_apart_from_itself(target._memory)
+        check_apart_from_itself(target._geometry)
         fill_(target, value)
 
 

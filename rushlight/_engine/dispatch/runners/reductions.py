@@ -15,7 +15,7 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.errors import check_size, wrap_dim, wrap_dims
 from rushlight._engine.core.layout import as_tuple, spread
 from rushlight._engine.core.numpy_warnings import hush, restore
-from rushlight._engine.core.recording import TAPE, decides, off_host
+from rushlight._engine.core.recording import TAPE, decides, fusing, off_host
 from rushlight._engine.derive import cast, vjp
 from rushlight._engine.derive.reference import program
 from rushlight._engine.dispatch.generated_code import forget, keep
@@ -215,7 +215,8 @@ class Reducer:
         if combine in ("max", "min"):
             mask = x == result
             # nan is the extreme where there is one, and unequal to itself; without transforms one may look.
-            if LOCAL.enabled or heard((x, result)) or result._kind.on_meta or np.isnan(result._array).any():
+            unseen = LOCAL.enabled or heard((x, result)) or result._kind.on_meta or fusing()
+            if unseen or np.isnan(result._array).any():
                 mask = mask | (x.isnan() & result.isnan())
             mask = mask.to(g.dtype)
             found: Tensor = mask * (g / mask.sum(axes, True))
