@@ -208,7 +208,9 @@ class Strided(NestedTensor):
     def is_same_size(self, other: Tensor) -> bool:
         """Whether both have components of the same sizes."""
         if not isinstance(other, Strided):
-            raise RuntimeError("Expected both self and other to be nested tensors.")
+            raise RuntimeError(
+                "Expected both self and other to be nested tensors. Self is nested. While Other is not nested."
+            )
         return bool(torch.equal(self._nested_tensor_size(), other._nested_tensor_size()))
 
     def __reduce_ex__(self, protocol: Any) -> Any:

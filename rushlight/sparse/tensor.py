@@ -8,6 +8,7 @@ function of ops.py of the same name. Values are an ordinary tensor: gradients fl
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
@@ -20,6 +21,7 @@ from rushlight._engine.dispatch.arguments import spread_ints
 from rushlight._engine.dispatch.overrides import of_rows, unseen
 from rushlight._engine.dispatch.runners.meta import refuse_devices
 from rushlight._engine.ops.table import ROWS
+from rushlight._engine.tensors.copying import check_leaf
 from rushlight._engine.tensors.geometry import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from rushlight._engine.tensors.printing import _add_suffixes, format_array
 from rushlight._engine.tensors.tensor import Tensor
@@ -251,9 +253,15 @@ class SparseTensor(Tensor):
 
     @property
     def grad(self) -> Any:
-        """The gradient, at the places of the values: each once, as elements that add up have the same."""
+        """The gradient: what was assigned, and what has come since at the places of the values, each once, as
+        elements that add up have the same.
+        """
         found = self.parts[-1].grad
-        return None if found is None else self._gradient(found)
+        if found is not None:
+            come, held = self._gradient(found), self.__dict__.get("_grad")
+            self.__dict__["_grad"] = come if held is None else held + come
+            self.parts[-1].grad = None
+        return self.__dict__.get("_grad")
 
     @grad.setter
     def grad(self, value: Any) -> None:
@@ -262,18 +270,12 @@ class SparseTensor(Tensor):
                 "attempting to assign a gradient to a tensor that has data of a different type: expected the "
                 f"layout {self.layout}, got {value.layout}"
             )
-        if value is None:
-            self.parts[-1].grad = None
-            return
-        if value.shape != self.shape:
+        if value is not None and value.shape != self.shape:
             raise RuntimeError(
                 f"assigned grad has data of a different size: {list(value.shape)}, not {list(self.shape)}"
             )
-        places = zip(self.parts[:-1], value.parts[:-1], strict=True)
-        alike = all(a.shape == b.shape and bool((a == b).all()) for a, b in places)
-        # Gradients lie at the places of the values.
-        placed: Any = value if alike else value.to_dense().sparse_mask(self)
-        self.parts[-1].grad = placed.parts[-1]
+        self.parts[-1].grad = None
+        self.__dict__["_grad"] = value
 
     def _gradient(self, of_values: Tensor) -> Tensor:
         """The gradient of the tensor, from that of its values."""
@@ -474,7 +476,15 @@ class SparseTensor(Tensor):
         return _rebuild_sparse_tensor, (self.layout, (*self.parts, self.shape, *known))
 
     def __deepcopy__(self, memo: Any) -> SparseTensor:
-        return self.map(lambda v: v.detach().clone().requires_grad_(v.requires_grad))
+        check_leaf(self)
+        made: SparseTensor = self.map(lambda v: v.detach().clone().requires_grad_(v.requires_grad))
+        memo[id(self)] = made
+        grad, own = self.grad, vars(made).keys() | {"_grad"}
+        if grad is not None:
+            made.grad = copy.deepcopy(grad, memo)
+        others = {name: value for name, value in vars(self).items() if name not in own}
+        made.__dict__.update(copy.deepcopy(others, memo))
+        return made
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         texts = []

@@ -142,3 +142,11 @@ def test_sizes_are_those_of_components() -> None:
     jagged: list[Any] = [torch.nested.nested_tensor(parts, layout=torch.jagged) for _ in range(2)]
     assert jagged[0].is_same_size(jagged[0] * 2)
     assert not jagged[0].is_same_size(jagged[1])
+
+
+def test_sizes_are_compared_with_those_of_nested_tensors() -> None:
+    nested = torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)])
+    with pytest.raises(RuntimeError, match="Self is not nested. While Other is nested"):
+        torch.zeros(2).is_same_size(nested)
+    with pytest.raises(RuntimeError, match="Self is nested. While Other is not nested"):
+        nested.is_same_size(torch.zeros(2))

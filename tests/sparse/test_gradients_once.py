@@ -1,5 +1,7 @@
 """Gradients of COO tensors whose values add up in a place: the place has its gradient once."""
 
+import copy
+
 import pytest
 
 import rushlight as torch
@@ -76,3 +78,31 @@ def test_an_embeddings_gradient_keeps_the_memory_that_it_came_in_until_it_is_the
     for rows in ([0, 2], [1, 2]):
         (table(torch.tensor(rows)) * torch.ones(2, 2)).sum().backward()
     assert table.weight.grad._indices().tolist() == [[0, 1, 2]]
+
+
+def test_a_gradient_that_is_assigned_keeps_its_places() -> None:
+    s = torch.eye(3).to_sparse()
+    s.grad = torch.ones(3, 3).to_sparse()
+    assert s.grad._nnz() == 9 and s.grad is s.grad
+    leaf = torch.eye(3).to_sparse().requires_grad_()
+    leaf.grad = torch.ones(3, 3).to_sparse()
+    (leaf * 2).to_dense().sum().backward()
+    assert leaf.grad.to_dense().tolist() == [[3.0, 1.0, 1.0], [1.0, 3.0, 1.0], [1.0, 1.0, 3.0]]
+    assert leaf.grad is leaf.grad
+    leaf.grad = None
+    assert leaf.grad is None
+    (leaf * 2).to_dense().sum().backward()
+    (leaf * 3).to_dense().sum().backward()
+    assert leaf.grad.values().tolist() == [5.0, 5.0, 5.0]
+
+
+def test_copies_have_gradients_and_attributes() -> None:
+    leaf = torch.eye(3).to_sparse().requires_grad_()
+    leaf.note = ["kept"]
+    (leaf * 2).to_dense().sum().backward()
+    made, grad = copy.deepcopy([leaf, leaf.grad])
+    assert made.grad is grad and grad is not leaf.grad and made.is_leaf and made.requires_grad
+    assert grad.values().tolist() == [2.0, 2.0, 2.0]
+    assert made.note == ["kept"] and made.note is not leaf.note
+    with pytest.raises(RuntimeError, match="Only Tensors created explicitly by the user"):
+        copy.deepcopy(leaf * 2)

@@ -151,12 +151,7 @@ def deepcopy_tensor(t: Tensor, memo: dict[int, Any]) -> Tensor:
     known: Tensor | None = memo.get(id(t))
     if known is not None:
         return known
-    if not t.is_leaf:
-        raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
-            "moment. If you were attempting to deepcopy a module, this may be because it holds a computed "
-            "tensor (torch.nn.utils.weight_norm does); copy t.detach() instead."
-        )
+    check_leaf(t)
     own = type(t).__mro__[: type(t).__mro__.index(Tensor)]
     if t._kind.lazy:
         made = t.detach().clone()
@@ -181,6 +176,16 @@ def deepcopy_tensor(t: Tensor, memo: dict[int, Any]) -> Tensor:
     if t.__dict__:
         made.__dict__.update(copy.deepcopy(attributes(t), memo))
     return made
+
+
+def check_leaf(t: Tensor) -> None:
+    """RuntimeError for what is no leaf, which deepcopy() does not copy."""
+    if not t.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+            "moment. If you were attempting to deepcopy a module, this may be because it holds a computed "
+            "tensor (torch.nn.utils.weight_norm does); copy t.detach() instead."
+        )
 
 
 def _cloned(t: Tensor) -> Tensor:

@@ -338,7 +338,11 @@ class Geometry(_Tensor):
         return self._kind.device.type == "cpu"
 
     def is_same_size(self, other: Tensor) -> bool:
-        """Whether the shapes are equal."""
+        """Whether the shapes are equal. RuntimeError beside a nested tensor."""
+        if other.is_nested:
+            raise RuntimeError(
+                "Expected both self and other to be nested tensors. Self is not nested. While Other is nested."
+            )
         return bool(self._geometry.shape == other._geometry.shape)
 
     def storage_type(self) -> Any:

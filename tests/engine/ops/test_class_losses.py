@@ -91,3 +91,15 @@ def test_margins_of_rows(shape: tuple[int, int], p: int, reduction: str) -> None
         torch.testing.assert_close(tracked.detach(), wanted)
     with pytest.raises(RuntimeError, match="target out of range"):
         F.multi_margin_loss(x, target + shape[1], p, reduction=reduction)
+
+
+def test_targets_of_margin_losses_that_do_not_fit() -> None:
+    one, number = torch.zeros(1), torch.zeros(())
+    for input in (one, number):
+        for target in (one.long(), number.long()):
+            assert F.multilabel_margin_loss(input, target).item() == 0
+    with pytest.raises(RuntimeError, match=r"inconsistent target size: \[2\] for input of size: \[\]"):
+        F.multilabel_margin_loss(number, torch.zeros(2, dtype=torch.long))
+    message = r"Expected target size \[2\], but got \[1\]. Input has shape \[2, 2\]."
+    with pytest.raises(RuntimeError, match=message):
+        F.multi_margin_loss(torch.zeros(2, 2), torch.zeros(1, dtype=torch.long))

@@ -124,9 +124,10 @@ def multilabel_soft_margin_loss(input, target, weight: Tensor | None = None):
 
 def _rows(input: Any, target: Any, labels: int) -> tuple[Any, Any]:
     """Input as (N, C) and target as (N,) or (N, C)."""
-    if not input.ndim:
-        input = input.reshape(1)
-        target = target.reshape(1) if labels else target
+    if labels and input.ndim < 2 and target.ndim < 2 and input.numel() == target.numel() == 1:
+        target = target.reshape(1)
+    sizes = list(input.shape)
+    input = input if input.ndim else input.reshape(1)
     if input.ndim not in (1, 2) or not input.shape[-1]:
         raise RuntimeError(
             "Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
@@ -138,7 +139,10 @@ def _rows(input: Any, target: Any, labels: int) -> tuple[Any, Any]:
     )
     if tuple(target.shape) != wanted and not (not labels and input.ndim == 1 and target.numel() == 1):
         raise RuntimeError(
-            f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
+            f"inconsistent target size: {list(target.shape)} for input of size: {sizes}"
+            if labels
+            else "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples "
+            f"(batch size). Expected target size [{batch}], but got {list(target.shape)}. Input has shape {sizes}."
         )
     return input.reshape(batch, n := input.shape[-1]), target.reshape((batch, n) if labels else (batch,))
 
