@@ -209,7 +209,8 @@ class Strided(NestedTensor):
         """Whether both have components of the same sizes."""
         if not isinstance(other, Strided):
             raise RuntimeError(
-                "Expected both self and other to be nested tensors. Self is nested. While Other is not nested."
+                "Expected both self and other to be nested tensors. Self is nested. While Other is not "
+                "nested."
             )
         return bool(torch.equal(self._nested_tensor_size(), other._nested_tensor_size()))
 

@@ -341,7 +341,8 @@ class Geometry(_Tensor):
         """Whether the shapes are equal. RuntimeError beside a nested tensor."""
         if other.is_nested:
             raise RuntimeError(
-                "Expected both self and other to be nested tensors. Self is not nested. While Other is nested."
+                "Expected both self and other to be nested tensors. Self is not nested. While Other is "
+                "nested."
             )
         return bool(self._geometry.shape == other._geometry.shape)
 

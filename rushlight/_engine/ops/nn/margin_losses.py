@@ -141,8 +141,9 @@ def _rows(input: Any, target: Any, labels: int) -> tuple[Any, Any]:
         raise RuntimeError(
             f"inconsistent target size: {list(target.shape)} for input of size: {sizes}"
             if labels
-            else "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples "
-            f"(batch size). Expected target size [{batch}], but got {list(target.shape)}. Input has shape {sizes}."
+            else "multi_margin_loss: target tensor should be 1-D with size equal to the number of input "
+            f"samples (batch size). Expected target size [{batch}], but got {list(target.shape)}. Input has "
+            f"shape {sizes}."
         )
     return input.reshape(batch, n := input.shape[-1]), target.reshape((batch, n) if labels else (batch,))
 
