@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
+from rushlight._engine.core.recording import TAPE
 from rushlight.jit.compiler.calls import declaration
 from rushlight.jit.program import execute
 from rushlight.jit.program.codetext import function_text
@@ -14,9 +16,20 @@ from rushlight.jit.program.tidy import tidy
 from rushlight.jit.program.types import ClassType, Type
 
 
-def method(function: Function) -> Callable[..., Any]:
-    """A compiled method as Python calls it, which also tells its graph, code and schema."""
-    found = execute.entry(function, declaration(function))
+def method(function: Function, original: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """A compiled method as Python calls it, which also tells its graph, code and schema.
+
+    original: what it was compiled of, which an exported program is made of.
+    """
+    entry = found = execute.entry(function, declaration(function))
+    if original is not None:
+
+        @functools.wraps(entry)
+        def found(*args: Any, **kwargs: Any) -> Any:
+            if TAPE and hasattr(TAPE[-1], "exports"):
+                return original(*args, **kwargs)
+            return entry(*args, **kwargs)
+
     vars(found).update(graph=graph_of(function), code=function_text(function), schema=declaration(function))
     return found
 

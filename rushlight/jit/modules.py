@@ -371,7 +371,7 @@ def form(owner: ClassType, base: type = RecursiveScriptModule) -> type:
             setattr(own, name, _copied(name, t))
     for name, function in owner.methods.items():
         if name not in vars(own) and function is not None and function.finished:
-            made = method(function)
+            made = method(function, getattr(base, name, None) if base is owner.python else None)
             made.__doc__ = getattr(getattr(owner.python, name, None), "__doc__", None)
             setattr(own, "__call__" if name == CALL else name, made)
     return own  # a class

@@ -42,3 +42,29 @@ def test_nearly_all_overloads_are_computed() -> None:
             except NotImplementedError:
                 absent.add(f"{kind}.{name}")
     assert len(absent) < 50
+
+
+class WithMethods(torch.jit.ScriptModule):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.full((2,), 3.0))
+
+    @torch.jit.script_method
+    def scripted(self, x: torch.Tensor) -> torch.Tensor:
+        if torch.jit.is_scripting():
+            return x.cos() * self.weight
+        return x.sin() * self.weight
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.scripted(x)
+
+
+def test_a_program_is_of_the_functions_that_script_methods_were() -> None:
+    inner = WithMethods()
+    module, x = torch.nn.Sequential(inner), torch.randn(2)
+    assert module(x).equal(x.cos() * 3)
+    program = torch.export.export(module, (x,))
+    assert "aten.sin" in program.graph_module.code and "aten.cos" not in program.graph_module.code
+    assert program.module()(x).equal(x.sin() * 3)
+    assert module(x).equal(x.cos() * 3)
+    assert "torch.cos" in inner.scripted.code
