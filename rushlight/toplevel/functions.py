@@ -7,10 +7,12 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.errors import ALWAYS
+from rushlight._engine.ops.signature import REQUIRED
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import Tensor
 
@@ -283,14 +285,43 @@ def wait(future: Any) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    """Those that homes.tsv sends here, with their own arguments: what torch.ops.aten has."""
+    """Those that homes.tsv sends here, with their own arguments: functions that call torch.ops.aten's."""
     if name.startswith("__"):
         raise AttributeError(name)
-    # it loads PyTorch's schemas
+    return _of_aten(name)
+
+
+@lru_cache(None)
+def _of_aten(name: str) -> Callable[..., Any]:
+    """The function that calls torch.ops.aten.NAME, and that classes and modes take over as torch.NAME."""
+    # they load PyTorch's schemas, and need all of torch
+    from rushlight import overrides
     from rushlight.export.overloads import packet
 
     found = packet(name)
-    return found if "deprecated" in found.overloads() else found.default
+    op = found if "deprecated" in found.overloads() else found.default
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        relevant = (*args, *kwargs.values())
+        if overrides.takes_over(relevant):
+            return overrides.handle_torch_function(getattr(torch, name), relevant, *args, **kwargs)
+        if op is not found:
+            _refuse_missing(name, op._schema, args, kwargs)
+        return op(*args, **kwargs)
+
+    function.__doc__ = f"torch.ops.aten.{name}: {found.default._schema}"
+    return function
+
+
+def _refuse_missing(name: str, schema: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    missing = [
+        p.name
+        for p in schema.arguments[len(args) :]
+        if p.name not in kwargs and p.default is REQUIRED and not p.kwarg_only
+    ]
+    if missing:
+        told = ", ".join(f'"{given}"' for given in missing)
+        raise TypeError(f"{name}() missing {len(missing)} required positional argument: {told}")
 
 
 def compiled_with_cxx11_abi() -> bool:

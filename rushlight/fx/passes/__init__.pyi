@@ -13,6 +13,7 @@ from rushlight.fx.passes import infra as infra
 from rushlight.fx.passes import operator_support as operator_support
 from rushlight.fx.passes import param_fetch as param_fetch
 from rushlight.fx.passes import pass_manager as pass_manager
+from rushlight.fx.passes import reinplace as reinplace
 from rushlight.fx.passes import shape_prop as shape_prop
 from rushlight.fx.passes import split_module as split_module
 from rushlight.fx.passes import split_utils as split_utils

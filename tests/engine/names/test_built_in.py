@@ -126,3 +126,26 @@ def test_errors_end_at_the_callers_line() -> None:
         with pytest.raises((RuntimeError, TypeError)) as info:
             call()
         assert info.traceback[-1].path == Path(__file__)
+
+
+def test_functions_with_kernels_arguments_are_their_own() -> None:
+    heard = []
+
+    class Told(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            heard.append(func)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    x = torch.ones(2, 3).as_subclass(Told)
+    torch.batch_norm(x, None, None, None, None, True, 0.1, 1e-5, False)
+    torch.threshold(x, 1, 2)
+    torch.nn.functional.threshold(x, 1, 2)
+    assert heard == [torch.batch_norm, torch.threshold, torch.nn.functional.threshold]
+    assert torch.threshold != torch.nn.functional.threshold
+    assert torch.overrides.resolve_name(torch.batch_norm) == "torch.batch_norm"
+    assert torch.batch_norm.__name__ == "batch_norm" and type(torch.batch_norm) is BuiltinFunctionType
+    with pytest.raises(
+        TypeError, match=r'^instance_norm\(\) missing 2 required positional argument: "eps", "cu'
+    ):
+        torch.instance_norm(torch.ones(2, 3), None, None, None, None, True, 0.1)
