@@ -348,6 +348,7 @@ from rushlight.nn.summary import summary as summary
 from rushlight.toplevel.functions import sym_constrain_range as sym_constrain_range
 from rushlight.toplevel.functions import sym_constrain_range_for_size as sym_constrain_range_for_size
 from rushlight.toplevel.functions import sym_float as sym_float
+from rushlight.toplevel.functions import sym_fresh_size as sym_fresh_size
 from rushlight.toplevel.functions import sym_int as sym_int
 from rushlight.toplevel.functions import sym_ite as sym_ite
 from rushlight.toplevel.functions import sym_max as sym_max
@@ -539,7 +540,7 @@ class Tensor(metaclass=_TensorMeta):
     @property
     def is_quantized(self) -> Any: ...
     def is_same_size(self, other: Tensor) -> _bool:
-        """Whether the shapes are equal."""
+        """Whether the shapes are equal. RuntimeError beside a nested tensor."""
     def is_set_to(self, other: Tensor) -> _bool:
         """Whether both see the same memory in the same way."""
     def is_shared(self) -> _bool:

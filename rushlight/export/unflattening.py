@@ -336,7 +336,7 @@ class _Outline:
             self.fill(own, path, depth + 1, nodes, kept.inputs, tuple(kept.outputs))
         else:
             self.fill(own, path, depth + 1, nodes, uses, gives[0] if len(gives) == 1 else tuple(gives))
-        told = called.rpartition("@")[2]  # which call it is of a module that is called elsewhere, too
+        told = called.partition("@")[2]  # which call it is of a module that is called elsewhere, too
         count = max(module.calls.get(name, 0), int(told) if told.isdigit() and not above else 0)
         module.calls[name] = count + 1
         for earlier in range(count):

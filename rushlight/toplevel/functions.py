@@ -187,6 +187,11 @@ def sym_ite(b: Any, t: Any, f: Any) -> Any:
     return (t if b else f) if found is None else found[0]
 
 
+def sym_fresh_size(expr: Any) -> Any:
+    """The number as a tensor's: in an exported program one that nothing else is known of."""
+    return torch.tensor(expr).item()
+
+
 def sym_sqrt(a: Any) -> Any:
     """The root."""
     found = _symbolic("__sym_sqrt__", a)

@@ -165,3 +165,34 @@ def test_strict_export_refuses_by_its_settings() -> None:
     finally:
         config.allow_rnn = True
     export(*given, strict=True)
+
+
+def test_modules_that_are_called_by_numbers_keep_their_names() -> None:
+    module = torch.nn.Sequential(
+        torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh())
+    ).eval()
+    x = torch.randn(2, 3)
+    program = torch.export.export(module, (x,))
+    for one in (program, program.run_decompositions()):
+        unflattened = torch.export.unflatten(one)
+        assert [n for n, _ in unflattened.named_modules()] == ["", "0", "1", "2", "2.0", "2.1"]
+        torch.testing.assert_close(unflattened(x), module(x))
+
+
+def test_unflatten_is_found_in_the_module_of_its_name() -> None:
+    from rushlight.export.unflatten import InterpreterModule, unflatten  # a name of a module and a function
+
+    assert unflatten is torch.export.unflatten
+    assert issubclass(torch.export.UnflattenedModule, InterpreterModule)
+
+
+def test_a_size_that_nothing_is_known_of() -> None:
+    class Ones(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.new_ones(torch.sym_fresh_size(x.shape[0]))
+
+    program = torch.export.export(
+        Ones(), (torch.ones(4, 3),), dynamic_shapes=({0: torch.export.Dim("n", min=2)},)
+    )
+    assert "aten.item" in program.graph_module.code
+    assert program.module()(torch.ones(7, 3)).shape == (7,) and torch.sym_fresh_size(3) == 3
