@@ -40,6 +40,7 @@ from rushlight._engine.trace.effects.lending import Lent
 from rushlight._engine.trace.effects.purity import watched
 from rushlight._engine.trace.guards import Guards, difference, key_of, likeness, outline, overlapping
 from rushlight._engine.trace.passes import gradients
+from rushlight._engine.trace.passes.memory import uncollected
 from rushlight._engine.trace.program import (
     Part,
     Program,
@@ -284,7 +285,8 @@ class Compiled:
         with settings.using(**changes, autotune=self.search or settings.autotune), deadline(until):
             if (plan.calls > 1 or self.fullgraph) and _RECORDS.acquire(blocking=False):
                 try:
-                    found = self._record(plan, tensors, args, kwargs, until)
+                    with uncollected():
+                        found = self._record(plan, tensors, args, kwargs, until)
                 finally:
                     _RECORDS.release()
                 # What recording has freed; glibc keeps it, as pieces between arrays that live on.
@@ -348,6 +350,7 @@ class Compiled:
         lent.written = lambda: recorder.inputs_written
         before = _State(guards, plan.program)
         with lent, recording(recorder), watched(guards) if self.careful else nullcontext() as watch:
+            lent.begin()
             found = self.function(*args, **kwargs)
         output = lent.among(found)
         plan.broken = recorder.broken

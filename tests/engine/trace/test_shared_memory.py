@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -357,3 +358,24 @@ def test_threads_record_calls_of_one_argument():
         thread.join()
     assert len(found) == 20 and all(y.equal(found[0]) for y in found)
     assert x.data_ptr() == memory and x.is_leaf
+
+
+@pytest.mark.parametrize("collects", [False, True])
+def test_views_that_a_refused_call_leaves_lie_in_the_argument(collects):
+    held = []
+
+    def step(x):
+        found = x[1:], x.detach(), x.t()
+        held.append(found)  # an effect, so that the call is not replayed
+        if collects:
+            gc.collect()
+        return x.sum().item()
+
+    function = torch.compile(step, mode="default")
+    for _ in range(3):
+        x = torch.arange(6.0).reshape(2, 3)
+        assert function(x) == 15
+        x.fill_(7)
+        assert all(bool((view == 7).all()) for view in held[-1])
+        assert [v.data_ptr() - x.data_ptr() for v in held[-1]] == [12, 0, 0]
+    assert gc.isenabled()

@@ -14,12 +14,18 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.in_place import replay, view_chain
 from rushlight._engine.core.pytree import tree_map
 from rushlight._engine.tensors.storages.storage import Storage, address
-from rushlight._engine.tensors.tensor import Tensor, storage, wrap
+from rushlight._engine.tensors.tensor import ARRAY, Tensor, storage, wrap
 from rushlight._engine.trace.recorder import root
 from rushlight._engine.trace.regions import BoundaryNode
 
 _LOCK = threading.Lock()
+_slot: Callable[[Tensor], Any] = ARRAY.__get__
 _LENT: WeakValueDictionary[int, Lent] = WeakValueDictionary()
+
+
+def collections() -> int:
+    """How often Python's collector has run, over whichever generations."""
+    return sum([of["collections"] for of in gc.get_stats()])
 
 
 class Lent:
@@ -42,8 +48,14 @@ class Lent:
         self.written: Callable[[], bool] = bool
         # What they are outside of the call.
         self._own: list[tuple[Any, Any, int]] = []
+        # How often garbage had been collected when the call began.
+        self._collected = -1
         # Their storages, what these know of the memory, and the version.
         self._storages: list[tuple[Storage, Any, Any, int]] = []
+
+    def begin(self) -> None:
+        """The call is about to run: views of the copies are made from here on."""
+        self._collected = collections()
 
     def __enter__(self) -> Self:
         self._own, self._storages = [], []
@@ -75,12 +87,30 @@ class Lent:
         """Let what the call has made of the copies' memory lie in the tensors' own."""
         places = {id(root(copy._array)): n for n, copy in enumerate(self.copies)}
         apart = {id(t) for t in (*self.tensors, *self.copies)}
-        known = [storage(t) for t in self.tensors], [copy._array for copy in self.copies]
-        for holder in gc.get_referrers(*known[0], *known[1]) if self.tensors else ():
-            if isinstance(holder, Tensor) and id(holder) not in apart:
+        for holder in self._holders() if self.tensors else ():
+            if id(holder) not in apart:
                 place = places.get(id(root(holder._memory)))
                 if place is not None:
                     _move(holder, self.copies[place], self.tensors[place])
+
+    def _holders(self) -> list[Tensor]:
+        """Tensors that may be views of the copies: of the storages, or the copies' own arrays."""
+        storages = [storage(t) for t in self.tensors]
+        arrays = [copy._array for copy in self.copies]
+        if self._collected != collections():
+            return [h for h in gc.get_referrers(*storages, *arrays) if isinstance(h, Tensor)]
+        # As nothing has been collected since, all that the call has made is young.
+        known = {*map(id, storages), *map(id, arrays)}
+        young = [o for o in gc.get_objects(0) if Tensor in type(o).__mro__]
+        return [t for t in young if id(t._storage) in known or id(_peek(t)) in known]
+
+
+def _peek(t: Tensor) -> Any:
+    """The array in a tensor's slot, if there is one."""
+    try:
+        return _slot(t)
+    except AttributeError:
+        return None
 
 
 def _move(view: Tensor, copy: Tensor, t: Tensor) -> None:
