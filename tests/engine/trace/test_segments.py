@@ -241,6 +241,7 @@ def test_a_first_run_that_fails_leaves_nothing_half_done(monkeypatch):
         lambda a: torch.linalg.vecdot(a * 2, a + 1),
         lambda a: torch.trapezoid(a * 2, a + 1),
         lambda a: torch.amax(a * 2, 1),
+        lambda a: torch.quantile(a * 2, 0.3),
         lambda a: F.adaptive_avg_pool2d((a * 2)[None, None], 2),
     ],
 )

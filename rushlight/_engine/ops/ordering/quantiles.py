@@ -33,7 +33,8 @@ def _points(name: str, input: Any, q: Any, interpolation: str) -> Any:
             f"{name}() interpolation must be one of linear, lower, higher, midpoint or "
             f"nearest, but got {interpolation}"
         )
-    if not hasattr(q, "_kind"):
+    known = not hasattr(q, "_kind")
+    if known:
         if not 0 <= q <= 1:
             raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
         q = tensor_of(np.asarray(q, input.dtype.np))
@@ -43,7 +44,7 @@ def _points(name: str, input: Any, q: Any, interpolation: str) -> Any:
         raise RuntimeError(
             f"{name}() q tensor must be same dtype as the input tensor, got {q.dtype} and {input.dtype}"
         )
-    if not q._kind.on_meta:
+    if not (known or q._kind.on_meta):
         checked(partial(_check_range, name), q._array)
     if not input.numel():
         raise RuntimeError(f"{name}() input tensor must be non-empty")
