@@ -336,3 +336,27 @@ def test_ops_of_programs() -> None:
     assert functionalize(lambda x: more(x.clone().mul_(2)))(_input()).tolist() == [[1, 3, 5], [7, 9, 11]]
     with pytest.raises(RuntimeError, match="custom .non-ATen. operator whose output has alias annotations"):
         functionalize(add_one_)(_input())
+
+
+def test_a_training_step_without_writes() -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU(inplace=True), torch.nn.Linear(4, 1))
+    names = [name for name, _ in model.named_parameters()]
+
+    def step(x: Any, *values: Any) -> Any:
+        params = dict(zip(names, values, strict=True))
+        grads = torch.func.grad(lambda p: torch.func.functional_call(model, p, (x,)).square().mean())(params)
+        for name in params:
+            params[name].sub_(grads[name], alpha=0.1)
+        return grads
+
+    x, values = torch.randn(3, 4), [p.detach().clone() for p in model.parameters()]
+    own = [p.clone() for p in values]
+    torch.testing.assert_close(functionalize(step)(x, *own), step(x, *values))
+    torch.testing.assert_close(own, values)
+
+
+def test_a_write_on_meta_is_to_no_captured_tensor() -> None:
+    x, w = torch.ones(3, 4, device="meta"), torch.ones(4, 4, device="meta")
+    assert torch.func.grad(lambda w: torch.relu_(x @ w).sum())(w).shape == (4, 4)
+    with pytest.raises(RuntimeError, match="mutate a captured Tensor"):
+        torch.func.grad(lambda w: (w * x[:1].relu_()).sum())(w)

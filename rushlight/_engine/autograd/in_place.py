@@ -59,7 +59,9 @@ def check_writable(target: Tensor, tracked: bool) -> None:
             "operation. Do it under torch.no_grad(), or on a clone()."
         )
     for t in chain.from_iterable(LOCAL.transforms):
-        if np.may_share_memory(t._memory, a):
+        # Tensors without memory all lie at the same addresses.
+        apart = storage(t) is not storage(target) if target._kind.on_meta else False
+        if not apart and np.may_share_memory(t._memory, a):
             raise RuntimeError(
                 "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call "
                 "in-place operation that would mutate a captured Tensor. This is not supported; please "
