@@ -1,6 +1,8 @@
 """Saved-tensor hooks: what they see, what they give back, and where they are refused."""
 
+import contextlib
 import threading
+from typing import Any
 
 import pytest
 
@@ -313,3 +315,73 @@ def test_what_is_saved_for_forward_is_an_attribute_too():
     assert x.grad.tolist() == [2, 4]
     with pytest.raises(AssertionError, match="all arguments to be tensors"):
         y.grad_fn.save_for_forward(3)
+
+
+def _squared(how: str) -> type[torch.autograd.Function]:
+    """A Function that saves its result, which it makes in one way or another, and tells what it gets back."""
+
+    class Squared(torch.autograd.Function):
+        seen: list[tuple[bool, bool, int]] = []
+
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor, w: torch.Tensor) -> Any:
+            if how == "dirty":
+                x.mul_(2)
+                ctx.mark_dirty(x)
+                ctx.save_for_backward(x)
+                return x
+            if how == "handed through":
+                ctx.save_for_backward(x)
+                return x
+            y = x * w
+            sign = (x > 0).to(x.dtype)
+            if how == "not differentiable":
+                ctx.mark_non_differentiable(sign)
+            ctx.save_for_backward(y if how == "result" else sign)
+            return y, sign
+
+        @staticmethod
+        def backward(ctx: Any, grad: torch.Tensor, *more: torch.Tensor) -> Any:
+            (kept,) = ctx.saved_tensors
+            Squared.seen.append((kept.requires_grad, type(kept.grad_fn) is type(ctx), kept.output_nr))
+            return grad * kept, grad * 2
+
+    return Squared
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("create", [False, True])
+@pytest.mark.parametrize(
+    ("how", "wanted"),
+    [
+        ("result", (True, True, 0)),
+        ("dirty", (True, True, 0)),
+        ("handed through", (True, False, 0)),
+        ("not differentiable", (False, False, 0)),
+        ("second", (True, True, 1)),
+    ],
+)
+def test_a_saved_result_is_the_nodes_in_every_mode(
+    how: str, wanted: tuple[bool, bool, int], create: bool, packed: bool
+) -> None:
+    # As PyTorch 2.13: also where backward is not recorded; and an input that is handed through is itself.
+    function = _squared(how)
+    x, w = torch.tensor([1.0, 3.0], requires_grad=True), torch.tensor([2.0, 5.0], requires_grad=True)
+    hooks: Any = contextlib.nullcontext()
+    if packed and how != "handed through":
+        hooks = torch.autograd.graph.saved_tensors_hooks(lambda t: t.detach(), lambda t: t)
+    with hooks:
+        out = function.apply(x * 1, w)
+    out = out[0] if isinstance(out, tuple) else out
+    torch.autograd.grad(out.sum(), (x, w), create_graph=create)
+    assert function.seen == [wanted]  # type: ignore[attr-defined]
+
+
+def test_gradients_of_gradients_by_an_input_that_is_handed_through() -> None:
+    # The saved input is not the result: its gradient does not run the Function again.
+    function = _squared("handed through")
+    x, w = torch.tensor([1.0, 3.0], requires_grad=True), torch.tensor([2.0, 5.0], requires_grad=True)
+    first = torch.autograd.grad(function.apply(x, w).sum(), (x, w), create_graph=True)
+    second = torch.autograd.grad(first[0].sum() + first[1].sum(), (x, w), allow_unused=True)
+    assert second[1] is None
+    assert second[0] is not None and second[0].tolist() == [1.0, 1.0]

@@ -103,10 +103,10 @@ class FunctionNode(Node):
 
     def _unpack(self, kept: Any) -> Any:
         if kept.__class__ is PackedTensor:
-            return kept.restore(self)
+            return kept.restore(self, True)
         t, version, number = kept
         found = check_version(self, t, version)
-        return _attached(found, self, number) if number >= 0 and LOCAL.enabled else found
+        return _attached(found, self, number) if number >= 0 else found
 
     @property
     def freed(self) -> bool:
@@ -114,7 +114,9 @@ class FunctionNode(Node):
         return self.saved is _FREED
 
     def close(self, outputs: tuple[Any, ...]) -> None:
-        """After forward: what was saved, as the graph must keep it."""
+        """When the results stand in the graph: what was saved, as the graph must keep it. A result that has no
+        gradient, and an input of which a view was made a result, are kept as any other tensor.
+        """
         kept: list[Any] = []
         for position, t in enumerate(self.to_save):
             if t is None:
@@ -125,7 +127,9 @@ class FunctionNode(Node):
                     f"save_for_backward can only save variables, but argument {position} is of type "
                     f"{type(t).__name__}; keep other values as attributes of ctx"
                 )
-            number = next((i for i, o in enumerate(outputs) if o is t), -1)
+            number = -1
+            if t._grad_node is self:
+                number = next((i for i, o in enumerate(outputs) if o is t), -1)
             if HOOKS.stack:
                 kept.append(pack(self, t, number))
             else:
@@ -460,14 +464,11 @@ def _record(node: FunctionNode, args: tuple[Any, ...], output: Any, recording: b
     fresh = tuple(_as_result(node, number, o, args) for number, o in enumerate(outputs))
     if recording:
         node.shapes = [(o._geometry.shape, o._kind) if isinstance(o, Tensor) else None for o in fresh]
-        node.to_save = tuple(
-            next((f for f, o in zip(fresh, outputs, strict=True) if o is t), t) for t in node.to_save
-        )
-        node.close(fresh)
         silent = {id(t) for t in node.silent}
         for number, (o, original) in enumerate(zip(fresh, outputs, strict=True)):
             if isinstance(o, Tensor):
                 _place(node, number, o, id(original) not in silent and o._kind.dtype.category >= 2)
+        node.close(fresh)
     return fresh[0] if not isinstance(output, (tuple, list)) else type(output)(fresh)
 
 
