@@ -114,8 +114,8 @@ class FunctionNode(Node):
         return self.saved is _FREED
 
     def close(self, outputs: tuple[Any, ...]) -> None:
-        """When the results stand in the graph: what was saved, as the graph must keep it. A result that has no
-        gradient, and an input of which a view was made a result, are kept as any other tensor.
+        """When the results stand in the graph: what was saved, as the graph must keep it. A result that has
+        no gradient, and an input of which a view was made a result, are kept as any other tensor.
         """
         kept: list[Any] = []
         for position, t in enumerate(self.to_save):
