@@ -10,10 +10,12 @@ from rushlight._engine.core.recording import TAPE
 from rushlight.jit.compiler.calls import declaration
 from rushlight.jit.program import execute
 from rushlight.jit.program.codetext import function_text
+from rushlight.jit.program.containers import ScriptDict, ScriptList
 from rushlight.jit.program.graphs import Graph, graph_of, typed
 from rushlight.jit.program.ir import Function
+from rushlight.jit.program.runtime import given_back, handed
 from rushlight.jit.program.tidy import tidy
-from rushlight.jit.program.types import ClassType, Type
+from rushlight.jit.program.types import TAKEN, ClassType, Type
 
 
 def method(function: Function, original: Callable[..., Any] | None = None) -> Callable[..., Any]:
@@ -32,6 +34,48 @@ def method(function: Function, original: Callable[..., Any] | None = None) -> Ca
 
     vars(found).update(graph=graph_of(function), code=function_text(function), schema=declaration(function))
     return found
+
+
+def copied(name: str, t: Type) -> property:
+    """An attribute that is, or holds, a list or dict: Python gets and gives copies."""
+
+    def get(self: Any) -> Any:
+        return given_back(self.__dict__[name], t)
+
+    def put(self: Any, value: Any) -> None:
+        self.__dict__[name] = value
+
+    return property(get, put)
+
+
+def hidden(name: str, found: Any) -> property:
+    """An attribute that programs have under the name of a method of the class, which is what Python gets."""
+
+    def get(self: Any) -> Any:
+        return found.__get__(self, type(self))
+
+    def put(self: Any, value: Any) -> None:
+        self.__dict__[name] = value
+
+    return property(get, put)
+
+
+def taken_over(value: Any, t: Type) -> Any:
+    """An attribute's value as a scripted module has it: lists and dicts are its own, dtypes are numbers."""
+    if isinstance(value, (ScriptList, ScriptDict)) or value is None:
+        return value
+    if t.kind in ("int", "float"):
+        return handed(value, t)
+    if t.kind == "Optional":
+        return taken_over(value, t.args[0])
+    if t.kind == "List" and t.args:
+        return [taken_over(v, t.args[0]) for v in value]
+    if t.kind == "Dict" and t.args:
+        return {k: taken_over(v, t.args[1]) for k, v in value.items()}
+    if t.kind == "Tuple" and t.cls is None and len(t.args) == tuple.__len__(value):
+        parts = tuple.__iter__(value)  # whatever a class made of tuple answers
+        return tuple(taken_over(v, part) for v, part in zip(parts, t.args, strict=True))
+    return value
 
 
 class ConstMap:
@@ -152,7 +196,7 @@ class ModuleHandle:
                 f"Module '{self._own.qualname.rpartition('.')[2]}' has no attribute '{name}'; it has "
                 f"{', '.join(self._own.fields)}"
             )
-        found = getattr(self._module, name)
+        found = self._module.__dict__[name] if name in TAKEN else getattr(self._module, name)
         return found._c if self._own.kinds[name] == "module" else found
 
     def setattr(self, name: str, value: Any) -> None:

@@ -32,15 +32,34 @@ from rushlight.jit.compiler.names import (
 )
 from rushlight.jit.declarations import overloads_of, valid_constant
 from rushlight.jit.frontend import Source
-from rushlight.jit.handles import ConstMap, Listings, ModuleHandle, code_with_constants, method, run_graph
+from rushlight.jit.handles import (
+    ConstMap,
+    Listings,
+    ModuleHandle,
+    code_with_constants,
+    copied,
+    hidden,
+    method,
+    run_graph,
+    taken_over,
+)
 from rushlight.jit.hooks import CALL, compile_call
 from rushlight.jit.program import execute, schema as schemas
 from rushlight.jit.program.codetext import function_text
-from rushlight.jit.program.containers import ScriptDict, ScriptList
 from rushlight.jit.program.graphs import Graph, graph_of
 from rushlight.jit.program.ir import Function
-from rushlight.jit.program.runtime import given_back, handed, mutable
-from rushlight.jit.program.types import BOOL, NONE, TENSOR, ClassType, Type, from_python, of_value, qualified
+from rushlight.jit.program.runtime import handed, mutable
+from rushlight.jit.program.types import (
+    BOOL,
+    NONE,
+    TAKEN,
+    TENSOR,
+    ClassType,
+    Type,
+    from_python,
+    of_value,
+    qualified,
+)
 from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import Parameter, is_lazy
 
@@ -347,18 +366,9 @@ class TopLevelTracedModule(TracedModule):
 
 for _cls in (ScriptModule, RecursiveScriptModule, TracedModule, TopLevelTracedModule):
     _cls.__module__ = "torch.jit._trace" if issubclass(_cls, TracedModule) else "torch.jit._script"
-
-
-def _copied(name: str, t: Type) -> property:
-    """An attribute that is, or holds, a list or dict: Python gets and gives copies."""
-
-    def get(self: Any) -> Any:
-        return given_back(self.__dict__[name], t)
-
-    def put(self: Any, value: Any) -> None:
-        self.__dict__[name] = value
-
-    return property(get, put)
+for _name in dir(RecursiveScriptModule):
+    if isinstance(inspect.getattr_static(RecursiveScriptModule, _name), (types.FunctionType, property)):
+        TAKEN.add(_name)
 
 
 def form(owner: ClassType, base: type = RecursiveScriptModule) -> type:
@@ -367,8 +377,11 @@ def form(owner: ClassType, base: type = RecursiveScriptModule) -> type:
     if own is None or own.__base__ is not base:
         own = owner.form = type(base.__name__, (base,), {"_type": owner, "__module__": base.__module__})
     for name, t in owner.fields.items():
-        if owner.kinds.get(name) == "attribute" and mutable(t) and not hasattr(own, name):
-            setattr(own, name, _copied(name, t))
+        if owner.kinds.get(name) == "attribute":
+            if name in TAKEN:
+                setattr(own, name, hidden(name, inspect.getattr_static(base, name)))
+            elif mutable(t) and not hasattr(own, name):
+                setattr(own, name, copied(name, t))
     for name, function in owner.methods.items():
         if name not in vars(own) and function is not None and function.finished:
             made = method(function, getattr(base, name, None) if base is owner.python else None)
@@ -485,7 +498,7 @@ def wrap(module: Module, owner: ClassType) -> Any:
             missing = execute.lacking(found, owner.fields[name])
             if missing:
                 raise RuntimeError(f"Attribute '{name}' of {type(module).__name__}: {missing}")
-            values[name] = _taken_over(found, owner.fields[name])
+            values[name] = taken_over(found, owner.fields[name])
     made = instance(owner, values)
     made._non_persistent_buffers_set.update(module._non_persistent_buffers_set)
     made.training = module.training
@@ -498,24 +511,6 @@ def wrap(module: Module, owner: ClassType) -> Any:
             method_here = getattr(module, name)
             made.__dict__[name] = types.MethodType(getattr(method_here, "__func__", method_here), made)
     return made
-
-
-def _taken_over(value: Any, t: Type) -> Any:
-    """An attribute's value as a scripted module has it: lists and dicts are its own, dtypes are numbers."""
-    if isinstance(value, (ScriptList, ScriptDict)) or value is None:
-        return value
-    if t.kind in ("int", "float"):
-        return handed(value, t)
-    if t.kind == "Optional":
-        return _taken_over(value, t.args[0])
-    if t.kind == "List" and t.args:
-        return [_taken_over(v, t.args[0]) for v in value]
-    if t.kind == "Dict" and t.args:
-        return {k: _taken_over(v, t.args[1]) for k, v in value.items()}
-    if t.kind == "Tuple" and t.cls is None and len(t.args) == tuple.__len__(value):
-        parts = tuple.__iter__(value)  # whatever a class made of tuple answers
-        return tuple(_taken_over(v, part) for v, part in zip(parts, t.args, strict=True))
-    return value
 
 
 def _wrapped_child(module: Module, known: ClassType) -> Any:

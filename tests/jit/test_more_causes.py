@@ -304,3 +304,31 @@ def test_files_have_named_tuples_of_their_own():
 
     both = loaded(torch.jit.script(Both()))
     assert both(torch.ones(1)) == (torch.ones(1), 5, "five")
+
+
+class Named(torch.nn.Module):
+    """Its attributes have names of a scripted module's methods and properties."""
+
+    def __init__(self):
+        super().__init__()
+        self.save, self.code, self.graph_for = [1, 2], 3, "x"
+
+    def forward(self, x):
+        self.save.append(4)
+        return x * self.code + len(self.save)
+
+
+def test_attributes_do_not_hide_methods_of_scripted_modules():
+    """As in PyTorch: programs have the attribute, Python the method, and a trace of attributes nothing."""
+    x = torch.ones(1)
+    script, trace = torch.jit.script(Named()), torch.jit.trace(Named(), x, check_trace=False)
+    assert "return" in script.code and script.graph_for(x) is not None and script._c.getattr("save") == [1, 2]
+    assert [script(x).item(), script(x).item(), trace(x).item(), trace(x).item()] == [6, 7, 6, 6]
+    for made, value in ((script, 8), (trace, 6)):
+        file = io.BytesIO()
+        made.save(file)
+        file.seek(0)
+        assert torch.jit.load(file)(x).item() == value
+    frozen = torch.jit.freeze(torch.jit.script(Named()).eval())
+    assert [frozen(x).item(), frozen(x).item()] == [6, 7]
+    assert not hasattr(torch.jit.trace(Static(), x), "number")

@@ -102,7 +102,7 @@ class Inlined:
         into.nodes.append(made)
         if node.kind == "prim::GetAttr":
             owner = self.objects.get(made.inputs[0])
-            found = None if owner is None else getattr(owner, node.attrs["name"])
+            found = None if owner is None else held(owner, node.attrs["name"])
             if type_of(found) is not None and self.attribute(made) not in self.replaced:
                 self.objects[made.output] = found
 

@@ -24,7 +24,7 @@ from rushlight.jit.program import runtime
 from rushlight.jit.program.failures import PLACES, failed
 from rushlight.jit.program.ir import Function, Node, Value
 from rushlight.jit.program.schema import REQUIRED, defined
-from rushlight.jit.program.types import TENSOR, Type, of_value, qualified
+from rushlight.jit.program.types import TAKEN, TENSOR, Type, of_value, qualified
 from rushlight.jit.program.writing import Writer
 from rushlight.jit.state import STACK
 from rushlight.jit.templates import SCOPE, Template, of_tensors, plain
@@ -67,8 +67,8 @@ class PythonWriter(Writer):
         table = {"parameter": "_parameters", "buffer": "_buffers", "module": "_modules"}.get(
             owner.kinds.get(name, "")
         )
-        if owner.is_module and table is None and runtime.mutable(owner.fields[name]):
-            table = "__dict__"  # programs get it as it is, Python a copy
+        if owner.is_module and table is None and (name in TAKEN or runtime.mutable(owner.fields[name])):
+            table = "__dict__"  # programs get it as it is, Python a copy, or the method of that name
         return f"{base}.{table}[{name!r}]" if table else f"{base}.{name}"
 
     def do_Print(self, node: Node) -> None:

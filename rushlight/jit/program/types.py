@@ -86,6 +86,9 @@ def _uncompiled(name: str) -> None:
     """`compile` of a class whose methods are all there."""
 
 
+TAKEN: set[str] = set()  # names by which Python finds a method or property of all scripted modules
+
+
 @dataclass(eq=False)
 class ClassType:
     """A class or a module's class, specialised: one whose attributes have the same types and constants.

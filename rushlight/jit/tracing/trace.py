@@ -407,7 +407,8 @@ def _class_of(module: Any, known: dict[int, ClassType]) -> ClassType:
         type(module),
         lambda name: compile_method(owner, name) if name in exported else None,
     )
-    attributes(module, owner, annotated(type(module)))
+    if exported:  # a trace has what other attributes are as constants
+        attributes(module, owner, annotated(type(module)))
     for name, child in module._modules.items():
         if child is not None:
             owner.fields[name], owner.kinds[name] = Type("Class", cls=_class_of(child, known)), "module"
