@@ -100,6 +100,7 @@ def test_targets_of_margin_losses_that_do_not_fit() -> None:
             assert F.multilabel_margin_loss(input, target).item() == 0
     with pytest.raises(RuntimeError, match=r"inconsistent target size: \[2\] for input of size: \[\]"):
         F.multilabel_margin_loss(number, torch.zeros(2, dtype=torch.long))
+    assert F.multi_margin_loss(torch.zeros(1, 1), number.long(), reduction="none").shape == ()
     message = r"Expected target size \[2\], but got \[1\]. Input has shape \[2, 2\]."
     with pytest.raises(RuntimeError, match=message):
         F.multi_margin_loss(torch.zeros(2, 2), torch.zeros(1, dtype=torch.long))

@@ -137,7 +137,8 @@ def _rows(input: Any, target: Any, labels: int) -> tuple[Any, Any]:
     wanted = (
         (batch, input.shape[-1])[: 1 + labels] if input.ndim == 2 else ((input.shape[-1],) if labels else ())
     )
-    if tuple(target.shape) != wanted and not (not labels and input.ndim == 1 and target.numel() == 1):
+    one = not labels and batch == target.numel() == 1 and target.ndim < 2
+    if tuple(target.shape) != wanted and not one:
         raise RuntimeError(
             f"inconsistent target size: {list(target.shape)} for input of size: {sizes}"
             if labels
@@ -162,7 +163,7 @@ def multi_margin_loss(input, target, p: Number = 1, margin: float = 1.0, weight:
     refuse_gradient("multi_margin_loss", "weight", weight)
     rows, places = _rows(input, target, 0)
     found = _margins(rows, places, int(p), margin, weight)
-    return found if input.ndim == 2 else found.reshape(target.shape)
+    return found.reshape(target.shape)
 
 
 @composite(name="_margins", where=("aten",), node="multi_margin_loss")
