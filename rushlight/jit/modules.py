@@ -94,7 +94,8 @@ class ScriptFunction(Listings):
         return declaration(self._function)
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
-        """The graph that such a call runs: all that it calls is in it."""
+        """Call the function; the graph that ran: all that it calls is in it."""
+        self(*args, **kwargs)
         return run_graph(self._function)
 
     def save(self, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
@@ -227,7 +228,8 @@ class ScriptModule(Module):
         return Graph(self._method("forward"), True)
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
-        """The graph that such a call runs: all that it calls is in it."""
+        """Call the module; the graph that ran: all that it calls is in it."""
+        self(*args, **kwargs)
         return run_graph(self._method("forward"))
 
     def _method(self, name: str) -> Function:

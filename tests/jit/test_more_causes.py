@@ -318,17 +318,15 @@ class Named(torch.nn.Module):
         return x * self.code + len(self.save)
 
 
-def test_attributes_do_not_hide_methods_of_scripted_modules():
+def test_attributes_do_not_hide_methods_of_scripted_modules(tmp_path):
     """As in PyTorch: programs have the attribute, Python the method, and a trace of attributes nothing."""
     x = torch.ones(1)
     script, trace = torch.jit.script(Named()), torch.jit.trace(Named(), x, check_trace=False)
-    assert "return" in script.code and script.graph_for(x) is not None and script._c.getattr("save") == [1, 2]
-    assert [script(x).item(), script(x).item(), trace(x).item(), trace(x).item()] == [6, 7, 6, 6]
-    for made, value in ((script, 8), (trace, 6)):
-        file = io.BytesIO()
-        made.save(file)
-        file.seek(0)
-        assert torch.jit.load(file)(x).item() == value
+    assert "return" in script.code and script.graph_for(x) is not None and script._c.getattr("save") == [1, 2, 4]
+    assert [script(x).item(), script(x).item(), trace(x).item(), trace(x).item()] == [7, 8, 6, 6]
+    for made, value in ((script, 9), (trace, 6)):
+        made.save(str(tmp_path / "file"))
+        assert torch.jit.load(str(tmp_path / "file"))(x).item() == value
     frozen = torch.jit.freeze(torch.jit.script(Named()).eval())
     assert [frozen(x).item(), frozen(x).item()] == [6, 7]
     assert not hasattr(torch.jit.trace(Static(), x), "number")
