@@ -322,7 +322,9 @@ def test_attributes_do_not_hide_methods_of_scripted_modules(tmp_path):
     """As in PyTorch: programs have the attribute, Python the method, and a trace of attributes nothing."""
     x = torch.ones(1)
     script, trace = torch.jit.script(Named()), torch.jit.trace(Named(), x, check_trace=False)
-    assert "return" in script.code and script.graph_for(x) is not None and script._c.getattr("save") == [1, 2, 4]
+    assert (
+        "return" in script.code and script.graph_for(x) is not None and script._c.getattr("save") == [1, 2, 4]
+    )
     assert [script(x).item(), script(x).item(), trace(x).item(), trace(x).item()] == [7, 8, 6, 6]
     for made, value in ((script, 9), (trace, 6)):
         made.save(str(tmp_path / "file"))
