@@ -48,28 +48,38 @@ def _gather(value: Any, found: list[Any]) -> None:
                 _gather(item, found)
 
 
-def handler(found: list[Any], mode: Any = None) -> Callable[..., Any]:
-    """The first of the classes that answers; mode: one that was asked before, and did not answer."""
-    types: tuple[Any, ...] = tuple(map(type, found))
+class Classes:
+    """The first of the classes of `found` that answers; mode: what was asked before, and did not answer."""
 
-    def handle(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        for cls in types:
+    def __init__(self, found: list[Any], mode: Any = None) -> None:
+        self._types: tuple[Any, ...] = tuple(map(type, found))
+        self._mode = mode
+
+    def __call__(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The op that the classes are concerned with."""
+        for cls in self._types:
             before, interpreters.CLASSES.asked = interpreters.CLASSES.asked, True
             try:
-                result = cls.__torch_dispatch__(op, types, args, kwargs)
+                result = cls.__torch_dispatch__(op, self._types, args, kwargs)
             finally:
                 interpreters.CLASSES.asked = before
             if result is not NotImplemented:
                 return result
-        asked = [f"  - mode object {mode}"] * (mode is not None)
-        shown = "\n".join(asked + [f"  - tensor subclass {cls}" for cls in types])
+        asked = [f"  - mode object {self._mode}"] * (self._mode is not None)
+        shown = "\n".join(asked + [f"  - tensor subclass {cls}" for cls in self._types])
         raise TypeError(
             f"Multiple dispatch failed for 'torch._ops.{op}'; all __torch_dispatch__ handlers returned "
             f"NotImplemented:\n\n{shown}\n\nFor more information, try re-running with "
             "TORCH_LOGS=not_implemented"
         )
 
-    return handle
+    @staticmethod
+    def further(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """An op of what the classes were given or have made, which may be of none of them: an op that is
+        told to the classes of its own arguments.
+        """
+        found = concerned((args, kwargs))
+        return Classes(found)(op, args, kwargs) if found else op(*args, **kwargs)
 
 
 def answered(row: Any, direct: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -82,7 +92,7 @@ def answered(row: Any, direct: Callable[..., Any], args: tuple[Any, ...], kwargs
         return body(*given, **named)
 
     return delivery.hear(
-        handler(found), again, row, direct, args, dict(kwargs), any(item._kind.on_meta for item in found)
+        Classes(found), again, row, direct, args, dict(kwargs), any(item._kind.on_meta for item in found)
     )
 
 

@@ -95,7 +95,7 @@ def copied(target: Tensor) -> Tensor | None:
     before, LOCAL.enabled = LOCAL.enabled, False
     CALLS.stack.append(None)
     try:
-        found: Tensor = handler(clone.op, clone.args, clone.kwargs)
+        found: Tensor = _further(handler)(clone.op, clone.args, clone.kwargs)
     finally:
         CALLS.stack.pop()
         LOCAL.enabled = before
@@ -258,14 +258,21 @@ def _by_rule(
     call.enabled = False
 
     def heard(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        CALLS.stack.append(call if op is call.op else None)
+        told = op is call.op
+        CALLS.stack.append(call if told else None)
         try:
-            return handler(op, args, kwargs)
+            return (handler if told else _further(handler))(op, args, kwargs)
         finally:
             CALLS.stack.pop()
 
     found = gradients.whole(heard, op, args, kwargs)
     return found if take is None else found[take]
+
+
+def _further(handler: Handler) -> Handler:
+    """Who is told of an op that comes of a call: a mode hears of all, classes of their own instances."""
+    found: Handler = getattr(handler, "further", handler)
+    return found
 
 
 def _before(target: Tensor) -> Tensor:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import rushlight as torch
 from rushlight._engine.autograd.function import Function, FunctionMeta, run
+from rushlight._engine.autograd.node import Node
 from rushlight._torch_dispatch.backward_ops import INSIDE
 
 Gradients = dict[str, Any]
@@ -113,6 +114,7 @@ def _function(name: str) -> Any:
     made = FunctionMeta(words, (_Whole,), {})
     for cls in (made._backward_cls, made._node_cls):
         cls.__name__ = f"{words}Backward0"
+        setattr(cls, "__repr__", Node.__repr__)  # not as one of a program's Functions
     return made
 
 

@@ -126,7 +126,7 @@ def _asked(
     found = classes.concerned((args, kwargs)) if interpreters.CLASSES.below else []
     if not found:
         return once()
-    return delivery.tell(classes.handler(found), op, args, kwargs, once, None, written)
+    return delivery.tell(classes.Classes(found), op, args, kwargs, once, None, written)
 
 
 def _detach(plain: Any, self: Any) -> Any:

@@ -68,7 +68,7 @@ class TorchDispatchMode(interpreters.Interpreter):
         """An op with its arguments, told."""
         concerned = classes.concerned((args, kwargs)) if interpreters.CLASSES.below else []
         if concerned and getattr(concerned[0], "_before_modes", False):
-            return interpreters.within(self, classes.handler(concerned), (op, args, kwargs), {})
+            return interpreters.within(self, classes.Classes(concerned), (op, args, kwargs), {})
         hook = self.__torch_dispatch__
         if getattr(hook, "__self__", self) is type(self):
             raise RuntimeError(
@@ -79,7 +79,7 @@ class TorchDispatchMode(interpreters.Interpreter):
         if found is not NotImplemented:
             return found
         # What a class calls comes to the mode again.
-        return interpreters.within(self, classes.handler(concerned, self), (op, args, kwargs), {})
+        return interpreters.within(self, classes.Classes(concerned, self), (op, args, kwargs), {})
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Any:

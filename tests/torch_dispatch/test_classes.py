@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from typing import Any
 
 import pytest
 
 import rushlight as torch
 from rushlight.utils._python_dispatch import TorchDispatchMode
-from rushlight.utils._pytree import tree_map
+from rushlight.utils._pytree import tree_map, tree_map_only
 
 
 class Wrapper(torch.Tensor):
@@ -128,3 +129,46 @@ def test_prim_is_reserved():
     for kind in ("DEF", "FRAGMENT"):
         with pytest.raises(ValueError, match="prim is a reserved namespace"):
             torch.library.Library("prim", kind)
+
+
+class Answering(torch.Tensor):
+    """Has a tensor, and answers ops with plain tensors; what it cannot detach is not its own."""
+
+    inner: torch.Tensor
+
+    @staticmethod
+    def __new__(cls: Any, inner: torch.Tensor, requires_grad: bool = False) -> Any:
+        made = torch.Tensor._make_wrapper_subclass(
+            cls, inner.shape, dtype=inner.dtype, requires_grad=requires_grad
+        )
+        made.inner = inner
+        return made
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func.overloadpacket is torch.ops.aten.detach:
+            return cls(args[0].inner)
+        args, kwargs = tree_map_only(cls, lambda t: t.inner, (args, kwargs or {}))
+        return func(*args, **kwargs)
+
+
+@pytest.mark.parametrize(
+    "name", ["relu", "exp", "sigmoid", "tanh", "sqrt", "softmax", "log_softmax", "std", "max", "layer_norm"]
+)
+def test_a_plain_result_is_kept_by_nobody_but_its_node(name: str) -> None:
+    function: Any = {
+        "softmax": lambda x: x.softmax(1),
+        "log_softmax": lambda x: x.log_softmax(1),
+        "std": lambda x: x.std(1),
+        "max": lambda x: x.max(1)[0],
+        "layer_norm": lambda x: torch.nn.functional.layer_norm(x, (3,)),
+    }.get(name) or getattr(torch, name)
+    values = torch.tensor([[0.5, 2.0, 1.0], [0.25, 4.0, 0.125]])
+    weights = torch.tensor([1.0, -2.0, 3.0])[: function(values)[0].numel()]
+    plain, wrapped = values.clone().requires_grad_(), Answering(values, True)
+    expected, found = function(plain), function(wrapped)
+    assert type(found) is torch.Tensor and found.requires_grad and found.equal(expected)
+    assert repr(found.grad_fn).startswith(f"<{found.grad_fn.name()} object at ")
+    ours = torch.autograd.grad((found * weights.view_as(found[:1])).sum(), wrapped)[0]
+    wanted = torch.autograd.grad((expected * weights.view_as(expected[:1])).sum(), plain)[0]
+    torch.testing.assert_close(ours, wanted)

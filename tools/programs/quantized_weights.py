@@ -27,7 +27,8 @@ def net():
 torch.manual_seed(1)
 images, labels = torch.randn(8, 3, 6, 6), torch.randint(0, 4, (8,))
 plain = net()(images)
-for weights, activations in ((qint8, None), (qfloat8, None), (qint8, qint8)):
+kinds = (qint8, None), (qfloat8, None), (qint8, qint8), (qint8, qfloat8), (qfloat8, qfloat8)
+for weights, activations in kinds:
     model = net()
     quantize(model, weights=weights, activations=activations)
     if activations is not None:
