@@ -131,7 +131,8 @@ def _overload_method(fn: Any) -> Any:
     from rushlight.jit.declarations import declare_method  # nn imports this file
 
     _declaration(fn)
-    declare_method(fn, sys._getframe(1).f_code.co_firstlineno)
+    body = sys._getframe(1).f_code
+    declare_method(fn, body.co_name, body.co_firstlineno)
     return fn
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from typing import Any
 
 import rushlight as torch
@@ -67,9 +68,9 @@ _METHODS: dict[tuple[str, str, str], list[Any]] = {}
 _LINES: dict[tuple[str, str, str], int] = {}
 
 
-def declare_method(declaration: Any, line: int) -> None:
-    """Note a declaration for the method that is to come, in a class that begins at a line."""
-    place = _place_of(declaration, declaration.__qualname__.split(".")[-2])
+def declare_method(declaration: Any, cls: str, line: int) -> None:
+    """Note a declaration for the method that is to come, in a class of a name that begins at a line."""
+    place = _place_of(declaration, cls)
     if _LINES.setdefault(place, line) != line:
         raise RuntimeError(
             "Cannot currently overload the same method name in two different classes with the same name in "
@@ -97,9 +98,22 @@ def overloads_of(cls: type) -> dict[str, tuple[str, ...]]:
         if declarations:
             _, source = parsed(function)
             check_implemented(function, source, "method")
+            _check_within(function, cls)
             _check_typed(declarations)
             found[name] = tuple(f"{name}__{i}" for i in range(len(declarations)))
     return found
+
+
+def _check_within(function: Any, cls: type) -> None:
+    """Raise where a class is another one than the declarations were made in, which was of its name."""
+    try:
+        lines, first = inspect.getsourcelines(cls)
+    except (OSError, TypeError):  # its text is nowhere
+        return
+    if not first <= inspect.unwrap(function).__code__.co_firstlineno <= first + len(lines):
+        raise AssertionError(
+            f"Overloads are not usable when a module is redeclared within the same file: {function}"
+        )
 
 
 def _check_typed(declarations: list[Any]) -> None:

@@ -227,6 +227,8 @@ class ScriptModule(Module):
         """The graph with all that it calls in it."""
         return Graph(self._method("forward"), True)
 
+    forward: Any = property(lambda self: self.__getattr__("forward"))  # it is there where it is compiled
+
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
         """Call the module; the graph that ran: all that it calls is in it."""
         self(*args, **kwargs)

@@ -331,4 +331,19 @@ def test_attributes_do_not_hide_methods_of_scripted_modules(tmp_path):
         assert torch.jit.load(str(tmp_path / "file"))(x).item() == value
     frozen = torch.jit.freeze(torch.jit.script(Named()).eval())
     assert [frozen(x).item(), frozen(x).item()] == [6, 7]
-    assert not hasattr(torch.jit.trace(Static(), x), "number")
+    assert not trace._c.hasattr("code")
+
+    class Exporting(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.named = Named()
+
+        def forward(self, x):
+            return self.named(x)
+
+        @torch.jit.export
+        def own(self) -> int:
+            return 3
+
+    whole = torch.jit.trace(Exporting(), x, check_trace=False)  # of a class that exports, all are there
+    assert whole.named._c.getattr("code") == 3 and whole.own() == 3

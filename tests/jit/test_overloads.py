@@ -193,3 +193,89 @@ def test_methods_that_are_not_declared_well() -> None:
         class Over(torch.nn.Module):
             @torch.jit._overload_method
             def forward(self, x: int) -> int: ...
+
+
+def test_what_has_several_forwards_or_none_has_no_forward() -> None:
+    class Exporting(torch.nn.Module):
+        @torch.jit.export
+        def own(self, n: int) -> int:
+            return n
+
+    for module in (torch.jit.script(Over()), torch.jit.script(Exporting()), torch.jit.ScriptModule()):
+        assert not hasattr(module, "forward")
+        with pytest.raises(AttributeError, match="object has no attribute 'forward'"):
+            module(1)
+
+
+class Ignoring(torch.nn.Module):
+    @torch.jit._overload_method
+    def times(self, x: int) -> int: ...
+
+    @torch.jit._overload_method
+    def times(self, x: Tensor) -> Tensor: ...  # noqa: F811
+
+    @torch.jit.ignore
+    def times(self, x):  # noqa: F811
+        return x * 2
+
+    def forward(self, x: Tensor, n: int) -> Tensor:
+        return self.times(x) + self.times(n)
+
+
+def test_signatures_of_what_stays_python() -> None:
+    assert torch.jit.script(Ignoring())(torch.ones(1), 3).tolist() == [8.0]
+
+
+class Redeclared(torch.nn.Module):
+    @torch.jit._overload_method
+    def forward(self, x: int) -> int: ...
+
+    def forward(self, x):  # noqa: F811
+        return x
+
+
+class Redeclared(torch.nn.Module):  # type: ignore[no-redef]  # noqa: F811
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
+
+@torch.jit._overload_method
+def in_no_class(self, x: int) -> int: ...
+
+
+def test_declarations_are_of_the_class_that_they_are_in() -> None:
+    with pytest.raises(AssertionError, match="redeclared within the same file"):
+        torch.jit.script(Redeclared())
+
+
+class Recursive(torch.nn.Module):
+    @torch.jit._overload_method
+    def product(self, n: int) -> int: ...
+
+    def product(self, n):  # noqa: F811
+        return 1 if n < 2 else n * self.product(n - 1)
+
+    def plain(self, n: int) -> int:
+        return 1 if n < 2 else n * self.plain(n - 1)
+
+    @torch.jit.export
+    def own(self, n: int) -> int:
+        return self.plain(n)
+
+
+def recursive(n: int) -> int:
+    return 1 if n < 2 else n * recursive(n - 1)
+
+
+def test_recursive_calls_are_refused_where_the_result_is_said() -> None:
+    class Plain(Recursive):
+        def forward(self, n: int) -> int:
+            return self.own(n)
+
+    for made, told in (
+        (Recursive(), "method 'product__0'"),
+        (Plain(), "method 'plain'"),
+        (recursive, "function 'recursive'"),
+    ):
+        with pytest.raises(RuntimeError, match=f" {told} is called recursively"):
+            torch.jit.script(made)

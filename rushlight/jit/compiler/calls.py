@@ -260,9 +260,10 @@ class Calls(Indexing):
 
     def returned(self, function: Function, node: Any) -> Type:
         """The type that a function gives."""
-        if function.returns is None:
+        if function.returns is None or not function.finished:
+            kind = "function" if function.owner is None else "method"
             raise self.error(
-                node, f"function '{function.name}' is called recursively. Recursive calls are not supported"
+                node, f" {kind} '{function.name}' is called recursively. Recursive calls are not supported"
             )
         return function.returns
 

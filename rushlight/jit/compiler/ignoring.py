@@ -80,13 +80,17 @@ def stays(found: Any) -> Stays | None:
     return None
 
 
-def ignored(function: Any, owner: ClassType | None, of_class: Callable[[type], Type]) -> Function:
-    """A Python function that stays Python, or that raises when it is reached (`unused`)."""
+def ignored(
+    function: Any, owner: ClassType | None, of_class: Callable[[type], Type], declaration: Any = None
+) -> Function:
+    """A Python function that stays Python, or that raises when it is reached (`unused`), with the types that
+    a declaration says where one is given.
+    """
     unused = function._torchscript_modifier in ("unused", "drop")
     formal = inspect.signature(function).parameters
     if owner is not None and not formal:
         raise RuntimeError(f"{function.__name__} does not have a self argument")
-    notes = _notes(function, list(formal)[owner is not None :], unused)
+    notes = _notes(declaration or function, list(formal)[owner is not None :], unused)
     made = Function(f"__torch__.{function.__name__}", [], None, owner=owner)
     for i, (name, p) in enumerate(formal.items()):
         if unused and p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):

@@ -544,7 +544,7 @@ def method_of(
     around(name): what names stand for that are nothing where it is defined.
     """
     if getattr(function, "_torchscript_modifier", "") in LEFT:
-        return ignored(function, owner, _class_type)
+        return ignored(function, owner, _class_type, declaration)
     tree, source = parsed(function)
     check_implemented(function, source, "method")
     if declaration is not None:
@@ -596,7 +596,9 @@ def _overload_of(owner: ClassType, name: str) -> Function:
     plain, _, number = name.rpartition("__")
     function = getattr(owner.python, plain)
     declaration = methods_declarations(function, owner.python)[int(number)]
-    return method_of(function, owner, None, name, declaration)
+    made = method_of(function, owner, None, name, declaration)
+    made.qualname, owner.methods[name] = f"{owner.qualname}.{name}", made
+    return made
 
 
 def compile_method(

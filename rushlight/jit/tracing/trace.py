@@ -387,7 +387,7 @@ def _check_entries(found: dict[Any, Any]) -> None:
             )
 
 
-def _class_of(module: Any, known: dict[int, ClassType]) -> ClassType:
+def _class_of(module: Any, known: dict[int, ClassType], whole: bool = False) -> ClassType:
     """A type of its own for a traced module: parameters, buffers and modules."""
     if isinstance(module, ScriptModule):
         return module._type
@@ -407,11 +407,12 @@ def _class_of(module: Any, known: dict[int, ClassType]) -> ClassType:
         type(module),
         lambda name: compile_method(owner, name) if name in exported else None,
     )
-    if exported:  # a trace has what other attributes are as constants
+    whole = whole or bool(exported)
+    if whole:  # a trace has what other attributes are as constants
         attributes(module, owner, annotated(type(module)))
     for name, child in module._modules.items():
         if child is not None:
-            owner.fields[name], owner.kinds[name] = Type("Class", cls=_class_of(child, known)), "module"
+            owner.fields[name], owner.kinds[name] = Type("Class", cls=_class_of(child, known, whole)), "module"
     for name in exported:
         owner.method(name)
     return owner
