@@ -412,7 +412,10 @@ def _class_of(module: Any, known: dict[int, ClassType], whole: bool = False) -> 
         attributes(module, owner, annotated(type(module)))
     for name, child in module._modules.items():
         if child is not None:
-            owner.fields[name], owner.kinds[name] = Type("Class", cls=_class_of(child, known, whole)), "module"
+            owner.fields[name], owner.kinds[name] = (
+                Type("Class", cls=_class_of(child, known, whole)),
+                "module",
+            )
     for name in exported:
         owner.method(name)
     return owner
