@@ -18,7 +18,7 @@ __all__ = ["FunctionalTensor", "FunctionalTensorMode", "disable_functional_mode"
 class FunctionalTensorMode:
     """A context in which tensors that are made are functional ones, and their views views.
 
-    RuntimeError where functionalization is on already.
+    In a block of another one it changes nothing. RuntimeError where functionalization is on otherwise.
     """
 
     def __init__(
@@ -26,13 +26,20 @@ class FunctionalTensorMode:
     ) -> None:
         self.pre_dispatch, self.export = pre_dispatch, export
         self._allow_token_discovery = _allow_token_discovery
+        self._began: list[bool] = []
 
     def __enter__(self) -> FunctionalTensorMode:
-        functionalization._enable_functionalization(reapply_views=True)
+        on = functionalization.LOCAL.mode
+        begins = on is None or not on.of_class
+        if begins:
+            functionalization._enable_functionalization(reapply_views=True)
+            setattr(functionalization.LOCAL.mode, "of_class", True)
+        self._began.append(begins)
         return self
 
     def __exit__(self, *error: object) -> None:
-        functionalization._disable_functionalization()
+        if self._began.pop():
+            functionalization._disable_functionalization()
 
 
 @contextmanager

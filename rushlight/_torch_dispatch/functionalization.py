@@ -22,7 +22,7 @@ from rushlight._engine.core.pytree import flatten, tree_map
 from rushlight._engine.dispatch import interpreters
 from rushlight._engine.tensors.kind import kind
 from rushlight._engine.tensors.meta import meta_array
-from rushlight._engine.tensors.tensor import Tensor, wrap
+from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 from rushlight._torch_dispatch import methods
 from rushlight._torch_dispatch.classes import make_wrapper_subclass
 from rushlight._torch_dispatch.view_inverses import INVERSES, Inverse
@@ -72,14 +72,8 @@ class _Calls:
         self.views = views
 
     def __call__(self, name: str, *args: Any) -> Any:
-        op, given = overloads.anyone(name), list(args)
-        params = op._schema.arguments
-        while len(given) > 1 and not params[len(given) - 1].kwarg_only:
-            default = params[len(given) - 1].whole_default
-            if isinstance(given[-1], Tensor) or type(default) is not type(given[-1]) or default != given[-1]:
-                break
-            given.pop()
-        return _below(op, tuple(given), {})
+        op = overloads.anyone(name)
+        return _below(op, *methods.by_place(op, args, {}))
 
     def view(self, name: str, *args: Any) -> Any:
         return self(name if self.views else _copying(name), *args)
@@ -113,7 +107,16 @@ class _Memory:
     def __init__(self, base: Any) -> None:
         self.base, self.generation, self.frozen = base, 0, False
         self.writes: list[tuple[Any, tuple[_View, ...]]] = []
-        self.tensors: list[weakref.ref[Any]] = []
+        self.tensors: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+        # By which autograd knows that they are views of each other.
+        self.storage: Any = None
+
+    def take(self, tensor: Any) -> None:
+        """A tensor lies here from now on."""
+        self.tensors[id(tensor)] = tensor
+        if self.storage is None:
+            tensor._storage, self.storage = None, storage(tensor)
+        tensor._storage = self.storage
 
     def write(self, value: Any, views: tuple[_View, ...]) -> None:
         """Keep a write: of a view, by the steps to it."""
@@ -130,7 +133,6 @@ class _Memory:
 
     def alone(self) -> bool:
         """Whether one tensor lies here."""
-        self.tensors = [t for t in self.tensors if t() is not None]
         return len(self.tensors) == 1
 
 
@@ -214,8 +216,10 @@ class FunctionalTensorWrapper(Tensor):
         return not self._views
 
     def _lies_in(self, memory: _Memory) -> None:
+        if hasattr(self, "_own"):
+            self._own.tensors.pop(id(self), None)
         self._own = memory
-        memory.tensors.append(weakref.ref(self))
+        memory.take(self)
 
     def _sized(self) -> None:
         """Have the sizes and strides of the value."""
@@ -273,6 +277,10 @@ class FunctionalTensorWrapper(Tensor):
         self._turned_about = True
         self._sized()
         return self
+
+    def resize_as_(self, the_template: Any, *, memory_format: Any = None) -> Any:
+        """Another tensor's sizes, in place."""
+        return self.resize_(the_template.shape, memory_format=memory_format)
 
     def _resize(self, size: Any, **given: Any) -> Any:
         """Other sizes, in place; RuntimeError where the memory of several tensors would have to grow."""
@@ -425,7 +433,9 @@ def _steps(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Call
 
 def _step(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[int | None], _View]:
     forward, inverse = _steps(op, args, kwargs)
-    bound, calls = op.bound(args, kwargs), _Calls(LOCAL.views)
+    calls = _Calls(LOCAL.views)
+    # Without the tensor, which its views do not keep.
+    bound = {name: value for name, value in op.bound(args, kwargs).items() if not isinstance(value, Tensor)}
 
     def view(index: int | None) -> _View:
         return _View(forward, lambda base, value: inverse(calls, base, value, bound, index or 0), index)
@@ -480,6 +490,8 @@ class Functionalization(TorchDispatchMode):
     _opens = True
     # Whether a tensor of Python's data is detached, so that it is a leaf, as the transform does.
     tells_leaves = False
+    # Whether a FunctionalTensorMode began it.
+    of_class = False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return functionalized(func, tuple(args), kwargs or {})

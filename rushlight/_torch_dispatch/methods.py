@@ -69,6 +69,8 @@ def told_whole(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def called(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An op that is called by its name, by whoever listens."""
     modes, bound = interpreters.STACK.modes, op.bound(args, kwargs)
+    if kwargs:
+        args, kwargs = by_place(op, args, kwargs)
     if modes and hasattr(modes[-1], "op_called"):
         found = modes[-1].op_called(op, args, kwargs)
         if found is not NotImplemented:
@@ -79,6 +81,25 @@ def called(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if opens and tracked([*args, *kwargs.values()]):
         return op.function(**bound)
     return _asked(op, args, kwargs, lambda: op.function(**bound), None)
+
+
+def by_place(
+    op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """An op's arguments as listeners are told of them: by place, but those that have none; defaults at the
+    end are left out.
+    """
+    named = dict(kwargs)
+    params = [p for p in op._schema.arguments if not p.kwarg_only]
+    given = [*args, *(named.pop(p.name, p.whole_default) for p in params[len(args) :])]
+    while given and len(given) <= len(params) and _is_default(given[-1], params[len(given) - 1]):
+        given.pop()
+    return tuple(given), named
+
+
+def _is_default(value: Any, param: Any) -> bool:
+    default = param.whole_default
+    return not isinstance(value, Tensor) and type(default) is type(value) and bool(default == value)
 
 
 def is_backward(op: Any) -> bool:

@@ -290,7 +290,7 @@ class Overload:
         name, count = f"{self.namespace}::{self._schema.op_name}", len(args) + len(kwargs)
         raise RuntimeError(misfit(name, self._schema, len(args), count, missing, unknown))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the op with arguments of the schema; RuntimeError for what the schema lacks."""
         other = _override(args, kwargs)
         if other is not None:
@@ -525,7 +525,7 @@ class Packet:
     def __init__(self, name: str, function: Callable[..., Any] | None) -> None:
         self._name, self._function = name, function
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the op, of the overload that the arguments fit."""
         other = _override(args, kwargs)
         if other is not None:

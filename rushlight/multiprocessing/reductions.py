@@ -29,7 +29,8 @@ class StorageWeakRef:
         return self._memory() is None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, StorageWeakRef) and other.cdata == self.cdata
+        # Not by cdata, which other memory has, once this one is gone.
+        return isinstance(other, StorageWeakRef) and other._memory == self._memory
 
     def __hash__(self) -> int:
         return self.cdata

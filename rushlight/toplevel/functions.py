@@ -305,28 +305,31 @@ def _of_aten(name: str) -> Callable[..., Any]:
 
     found = packet(name)
     op = found if "deprecated" in found.overloads() else found.default
+    needed = [] if op is found else _needed(op._schema)
 
     def function(*args: Any, **kwargs: Any) -> Any:
         relevant = (*args, *kwargs.values())
         if overrides.takes_over(relevant):
             return overrides.handle_torch_function(getattr(torch, name), relevant, *args, **kwargs)
-        if op is not found:
-            _refuse_missing(name, op._schema, args, kwargs)
+        if len(args) < len(needed):
+            _refuse_missing(name, needed[len(args) :], kwargs)
         return op(*args, **kwargs)
 
     function.__doc__ = f"torch.ops.aten.{name}: {found.default._schema}"
     return function
 
 
-def _refuse_missing(name: str, schema: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    missing = [
-        p.name
-        for p in schema.arguments[len(args) :]
-        if p.name not in kwargs and p.default is REQUIRED and not p.kwarg_only
-    ]
+def _needed(schema: Any) -> list[str]:
+    """The parameters without a default, which are the first ones."""
+    return [p.name for p in schema.arguments if p.default is REQUIRED and not p.kwarg_only]
+
+
+def _refuse_missing(name: str, needed: list[str], kwargs: dict[str, Any]) -> None:
+    missing = [given for given in needed if given not in kwargs]
     if missing:
-        told = ", ".join(f'"{given}"' for given in missing)
-        raise TypeError(f"{name}() missing {len(missing)} required positional argument: {told}")
+        told = ", ".join('"input"' if given == "self" else f'"{given}"' for given in missing)
+        s = "s" if len(missing) == 1 else ""  # as PyTorch says it
+        raise TypeError(f"{name}() missing {len(missing)} required positional argument{s}: {told}")
 
 
 def compiled_with_cxx11_abi() -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -121,7 +122,7 @@ def _resized(x: Any) -> Any:
     y.resize_(2, 2)
     y.add_(1)
     z.resize_(3, 3)
-    return y, z[0]
+    return y, z[0], x.clone().resize_as_(torch.ones(3, 2))
 
 
 FUNCTIONS = [
@@ -175,6 +176,29 @@ def test_reinplace_writes_where_nobody_looks() -> None:
         "aten.add_.Tensor",
         "aten.add.Tensor",
     ]
+
+
+def _hidden_view(x: Any) -> Any:
+    made = x.clone()
+    whole = torch.ops.aten._unsafe_view.default(made, [6])
+    return whole + 1, made * 2
+
+
+def _of_argument(x: Any) -> Any:
+    return torch.ops.aten._unsafe_view.default(x, [6]) + 1
+
+
+def _twice(x: Any) -> Any:
+    made = x.clone()
+    return made.scatter_add(0, torch.zeros(1, 3, dtype=torch.long), made)
+
+
+@pytest.mark.parametrize("f", [_hidden_view, _of_argument, _twice])
+def test_reinplace_leaves_memory_that_is_read(f: Callable[..., Any]) -> None:
+    x = _input()
+    graph = reinplace(make_fx(f)(_input()), _input())
+    torch.testing.assert_close(graph(x), f(_input()))
+    assert x.tolist() == _input().tolist()
 
 
 def _code(f: Callable[..., Any], remove: str) -> list[str]:
@@ -315,6 +339,55 @@ def test_results_are_compared() -> None:
             AssertionError, match="select.int: storage_offset is 0 of a functional tensor, not 3"
         ):
             functionalize(lambda x: x[1], remove="mutations_and_views")(_input())
+
+
+def test_views_keep_no_tensors_alive() -> None:
+    whole = torch._to_functional_tensor(_input()) + 0
+    turned, seen = whole + 0, whole[0]
+    turned.t_()
+    gone = weakref.ref(whole), weakref.ref(turned)
+    del whole, turned
+    assert [r() for r in gone] == [None, None]
+    assert seen.add_(1).from_functional().tolist() == [1, 2, 3]
+
+
+def test_views_share_a_storage() -> None:
+    whole = torch._to_functional_tensor(_input())
+    seen = whole.view(-1)
+    assert seen.untyped_storage()._cdata == whole.untyped_storage()._cdata
+    assert (whole + 1).untyped_storage()._cdata != whole.untyped_storage()._cdata
+
+    def f(x: Any, w: Any) -> Any:
+        return torch.func.grad(lambda w: (x.view(-1).add_(1).sum() * w).sum())(w)
+
+    with pytest.raises(RuntimeError, match="mutate a captured Tensor"):
+        functionalize(f)(_input(), torch.ones(2))
+
+
+def test_a_modes_block_in_another_changes_nothing() -> None:
+    mode = FunctionalTensorMode()
+    with mode:
+        with mode, FunctionalTensorMode():
+            assert torch._is_functional_tensor(torch.ones(2))
+        assert torch._is_functional_tensor(torch.ones(2))
+    assert not torch._is_functional_tensor(torch.ones(2))
+
+
+def test_arguments_by_name() -> None:
+    def f(x: Any) -> Any:
+        seen = torch.ops.aten.view.default(size=[6], self=x.clone())
+        return torch.ops.aten.add_.Tensor(other=1, self=seen)
+
+    assert functionalize(f)(_input()).tolist() == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_storage_that_is_gone_is_no_other() -> None:
+    x = torch.ones(1000)
+    handle = StorageWeakRef(x.untyped_storage())
+    places = {handle: 1}
+    del x
+    others = [StorageWeakRef(torch.ones(1000).untyped_storage()) for _ in range(20)]
+    assert handle.expired() and handle not in others and places[handle] == 1
 
 
 def test_storages_are_told_by_their_memory() -> None:

@@ -60,7 +60,7 @@ def check_writable(target: Tensor, tracked: bool) -> None:
         )
     for t in chain.from_iterable(LOCAL.transforms):
         # Tensors without memory all lie at the same addresses.
-        apart = storage(t) is not storage(target) if target._kind.on_meta else False
+        apart = target._kind.on_meta and storage(t) is not storage(target)
         if not apart and np.may_share_memory(t._memory, a):
             raise RuntimeError(
                 "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call "

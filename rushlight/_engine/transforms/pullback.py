@@ -55,10 +55,8 @@ def _entered(t: Any, levels: list[Any], nodes: list[InputNode]) -> Any:
 
 def _another(t: Any) -> Any:
     """A second tensor of a class that hears ops below autograd, which holds what the first one does."""
-    made = object.__new__(t.__class__)
+    made = alias(t, cls=t.__class__)
     made.__dict__.update(t.__dict__)
-    made._array, made._kind, made._storage = t._array, t._kind, t._storage
-    made._grad_node, made._output_nr = None, 0
     return made
 
 

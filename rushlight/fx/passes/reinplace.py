@@ -1,16 +1,15 @@
 """reinplace: ops of a functional graph that give new tensors, as ops that write, where that is safe.
 
-What is asked of a graph's nodes: in whose memory their results lie (that of an op that makes a new tensor, or
-of one that it is a view of), and who reads that memory afterwards.
+What is asked of a graph's nodes: in whose memory their results lie, and who reads that memory afterwards.
 """
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.core.pytree import flatten
 from rushlight._subclasses.fake_tensor import FakeTensorMode
 from rushlight.export import overloads
 from rushlight.export.overloads import Overload
@@ -44,33 +43,23 @@ def reinplace(gm: GraphModule, *sample_args: Any) -> GraphModule:
 
 
 class _Reinplacing:
-    """`memory`: the node that made the memory in which a node's result lies; `same`: which node's tensor a
-    node's result is itself.
+    """`memory`: the storages in which a node's result lies; `given`: those that the graph did not make;
+    `same`: which node's tensor a node's result is itself.
     """
 
     def __init__(self, graph: Any) -> None:
         self.graph = graph
         self.places = {node: i for i, node in enumerate(graph.nodes)}
-        self.memory: dict[Node, Node] = {}
+        # Of what was propagated, not by the ops: some that say that they make a tensor may give a view.
+        self.memory = {node: _storages(node.meta.get("val")) for node in graph.nodes}
+        outside = [self.memory[node] for node in graph.nodes if node.op in ("placeholder", "get_attr")]
+        self.given = frozenset[int]().union(*outside)
         self.same: dict[Node, Node] = {}
-        for node in graph.nodes:
-            self.memory[node] = self.made_by(node)
         # What nobody reads, such as views that were made again after a write.
         self.dead = set[Node]()
         for node in reversed(graph.nodes):
             if not node.is_impure() and self.dead.issuperset(node.users):
                 self.dead.add(node)
-
-    def made_by(self, node: Node) -> Node:
-        """Whose memory a node's result lies in."""
-        target: Any = node.target
-        first = node.args[0] if node.args else None
-        if not isinstance(first, Node):
-            return node
-        if target is operator.getitem:
-            return self.memory[first] if isinstance(first.target, Overload) and first.target.is_view else node
-        known = isinstance(target, Overload) and (target.is_view or target._schema.writes)
-        return self.memory[first] if known else node
 
     def visit(self, node: Node) -> None:
         """Have a node write, if it may."""
@@ -90,28 +79,30 @@ class _Reinplacing:
     def lies_in(self, node: Node, target: Node) -> None:
         """A node's result is another's from here on."""
         made, memory = self.memory[node], self.memory[target]
-        for other, owner in self.memory.items():
-            if owner is made:
-                self.memory[other] = memory
+        for other, found in self.memory.items():
+            if found & made:
+                self.memory[other] = (found - made) | memory
         self.same[node] = self.same.get(target, target)
 
     def free(self, node: Node, target: Node) -> bool:
         """Whether nobody reads the memory of a node's first argument from the node on, but by its result."""
         memory = self.memory[target]
-        if memory.op in ("placeholder", "get_attr") or _overlaps(target.meta.get("val")):
+        if not memory or memory & self.given or _overlaps(target.meta.get("val")):
+            return False
+        if [a for a in flatten((node.args, node.kwargs))[0] if a is target] != [target]:
             return False
         later = [
             other for other in self.aliases(memory) if other is not node and self.read_later(other, node)
         ]
         source = node.args[1] if len(node.args) > 1 else None
-        others = [a for a in node.all_input_nodes if a is not target and self.memory[a] is memory]
+        others = [a for a in node.all_input_nodes if a is not target and self.memory[a] & memory]
         return not later and (
             not others or (_scatters(node) and others == [source] and self.is_seen(node, source))
         )
 
-    def aliases(self, memory: Node) -> Iterator[Node]:
+    def aliases(self, memory: frozenset[int]) -> Iterator[Node]:
         """All nodes whose results lie in some memory."""
-        return (node for node, made in self.memory.items() if made is memory)
+        return (node for node, found in self.memory.items() if found & memory)
 
     def read_later(self, node: Node, place: Node) -> bool:
         """Whether a result is an argument behind a place."""
@@ -153,6 +144,11 @@ class _Reinplacing:
         node.replace_all_uses_with(base)
         self.graph.erase_node(node)
         del self.memory[node]
+
+
+def _storages(value: Any) -> frozenset[int]:
+    """The storages of a node's result, or results."""
+    return frozenset(v.untyped_storage()._cdata for v in flatten(value)[0] if isinstance(v, torch.Tensor))
 
 
 def _scatters(node: Node) -> bool:

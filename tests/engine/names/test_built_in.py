@@ -149,3 +149,5 @@ def test_functions_with_kernels_arguments_are_their_own() -> None:
         TypeError, match=r'^instance_norm\(\) missing 2 required positional argument: "eps", "cu'
     ):
         torch.instance_norm(torch.ones(2, 3), None, None, None, None, True, 0.1)
+    with pytest.raises(TypeError, match=r'^threshold\(\) missing 1 required positional arguments: "input"$'):
+        torch.threshold(threshold=1, value=2)
