@@ -9,6 +9,7 @@ function of ops.py of the same name. Values are an ordinary tensor: gradients fl
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
@@ -23,6 +24,7 @@ from rushlight._engine.dispatch.runners.meta import refuse_devices
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.copying import check_leaf
 from rushlight._engine.tensors.geometry import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
+from rushlight._engine.tensors.gradient import check_grad
 from rushlight._engine.tensors.printing import _add_suffixes, format_array
 from rushlight._engine.tensors.tensor import Tensor
 
@@ -38,6 +40,8 @@ PARTS = {
     sparse_bsc: _COLUMNWISE,
 }
 _, *COMPRESSED = PARTS
+_OWN = ("parts", "coalesced", "_layout", "_grad")  # attributes that copies get in their own way
+_COMING = threading.RLock()  # while what has come to a tensor's values is added to its gradient
 LEGACY = {layout: layout.name.title().replace("_", "").replace("Coo", "") for layout in PARTS}
 
 
@@ -256,26 +260,34 @@ class SparseTensor(Tensor):
         """The gradient: what was assigned, and what has come since at the places of the values, each once, as
         elements that add up have the same.
         """
-        found = self.parts[-1].grad
-        if found is not None:
-            come, held = self._gradient(found), self.__dict__.get("_grad")
-            self.__dict__["_grad"] = come if held is None else held + come
-            self.parts[-1].grad = None
-        return self.__dict__.get("_grad")
+        with _COMING:
+            found, held = self.parts[-1].grad, self.__dict__.get("_grad")
+            if found is not None:
+                self.parts[-1].grad = None
+                come = self._gradient(found)
+                if held is None or held.requires_grad or come.requires_grad:
+                    held = come if held is None else held + come
+                else:
+                    held += come  # in its memory, as those of other tensors
+                self.__dict__["_grad"] = held
+        return held
 
     @grad.setter
     def grad(self, value: Any) -> None:
-        if value is not None and (not isinstance(value, SparseTensor) or value.layout is not self.layout):
-            raise RuntimeError(
-                "attempting to assign a gradient to a tensor that has data of a different type: expected the "
-                f"layout {self.layout}, got {value.layout}"
-            )
-        if value is not None and value.shape != self.shape:
-            raise RuntimeError(
-                f"assigned grad has data of a different size: {list(value.shape)}, not {list(self.shape)}"
-            )
-        self.parts[-1].grad = None
-        self.__dict__["_grad"] = value
+        if value is not None:
+            check_grad(self, value)
+            if value.layout is not self.layout:
+                raise RuntimeError(
+                    "attempting to assign a gradient to a tensor that has data of a different type: expected "
+                    f"the layout {self.layout}, got {value.layout}"
+                )
+        with _COMING:
+            self.parts[-1].grad = None
+            self.__dict__["_grad"] = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self.grad = None
 
     def _gradient(self, of_values: Tensor) -> Tensor:
         """The gradient of the tensor, from that of its values."""
@@ -473,17 +485,22 @@ class SparseTensor(Tensor):
         from rushlight._engine.serialization.rebuild import _rebuild_sparse_tensor
 
         known = (self.coalesced,) if self.is_sparse else ()
-        return _rebuild_sparse_tensor, (self.layout, (*self.parts, self.shape, *known))
+        built = _rebuild_sparse_tensor, (self.layout, (*self.parts, self.shape, *known))
+        own = self._attributes()
+        return (*built, own) if own else built
+
+    def _attributes(self) -> dict[str, Any]:
+        """The attributes that programs have given it, which copies get."""
+        return {name: value for name, value in vars(self).items() if name not in _OWN}
 
     def __deepcopy__(self, memo: Any) -> SparseTensor:
         check_leaf(self)
         made: SparseTensor = self.map(lambda v: v.detach().clone().requires_grad_(v.requires_grad))
         memo[id(self)] = made
-        grad, own = self.grad, vars(made).keys() | {"_grad"}
+        grad = self.grad
         if grad is not None:
             made.grad = copy.deepcopy(grad, memo)
-        others = {name: value for name, value in vars(self).items() if name not in own}
-        made.__dict__.update(copy.deepcopy(others, memo))
+        made.__dict__.update(copy.deepcopy(self._attributes(), memo))
         return made
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:

@@ -1,6 +1,7 @@
 """Gradients of COO tensors whose values add up in a place: the place has its gradient once."""
 
 import copy
+import pickle
 
 import pytest
 
@@ -106,3 +107,38 @@ def test_copies_have_gradients_and_attributes() -> None:
     assert made.note == ["kept"] and made.note is not leaf.note
     with pytest.raises(RuntimeError, match="Only Tensors created explicitly by the user"):
         copy.deepcopy(leaf * 2)
+
+
+def test_what_comes_is_added_to_the_gradient_that_is_there() -> None:
+    leaf = torch.eye(3).to_sparse().requires_grad_()
+    leaf.grad = given = torch.ones(3, 3).to_sparse()
+    (leaf * 2).to_dense().sum().backward()
+    assert leaf.grad is given and given.to_dense().sum().item() == 15
+    (leaf * leaf).to_dense().sum().backward(create_graph=True)
+    assert leaf.grad is not given and leaf.grad.requires_grad and given.to_dense().sum().item() == 15
+    del leaf.grad
+    assert leaf.grad is None
+
+
+def test_what_cannot_be_a_gradient() -> None:
+    leaf = torch.eye(3).to_sparse().requires_grad_()
+    for wrong, message in (
+        (torch.eye(3).double().to_sparse(), "with dtype 'double'"),
+        (leaf, "as its own grad"),
+        (torch.eye(3), "data of a different type"),
+        (torch.eye(3).to_sparse_csr(), "data of a different type"),
+        (torch.eye(2).to_sparse(), "of size"),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            leaf.grad = wrong
+    with pytest.raises(TypeError, match="expected to be a Tensor or None"):
+        leaf.grad = "none"
+    assert leaf.grad is None
+
+
+def test_pickles_and_copies_have_attributes() -> None:
+    s = torch.eye(3).to_sparse()
+    s.note = ["kept"]
+    s.grad = torch.ones(3, 3).to_sparse()
+    for made in (pickle.loads(pickle.dumps(s)), copy.copy(s)):
+        assert made.note == ["kept"] and made.grad is None and made.to_dense().equal(torch.eye(3))

@@ -125,7 +125,7 @@ class Gradient(_Tensor):
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
-            _check_grad(self, value)
+            check_grad(self, value)
         if TAPE and (recorder := heard()) is not None:
             recorder.call(getattr(Gradient.grad, "fset"), self, value)
         self._grad = value
@@ -356,7 +356,8 @@ def refuse_switch() -> None:
     )
 
 
-def _check_grad(tensor: Any, value: Any) -> None:
+def check_grad(tensor: Any, value: Any) -> None:
+    """Raise for what cannot be assigned as a tensor's gradient."""
     if not isinstance(value, Gradient):
         raise TypeError(
             f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
