@@ -71,6 +71,26 @@ def _failing_hook() -> None:
         y.sum().backward()
 
 
+class _Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        ctx.mark_dirty(x)
+        x.mul_(2)
+        ctx.save_for_backward(x)
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
+        kept: torch.Tensor = ctx.saved_tensors[0]
+        return grad * kept
+
+
+def _function_in_place() -> None:
+    x = torch.randn(3, requires_grad=True)
+    _Doubled.apply(x * 1)
+    _Doubled.apply(x * 1).sum().backward()
+
+
 def _chain() -> None:
     torch.linalg.multi_dot([torch.randn(3, 4), torch.randn(4, 5), torch.randn(5, 2)])
 
@@ -96,6 +116,7 @@ _CASES = [
     _hooks,
     _twice,
     _failing_hook,
+    _function_in_place,
     _chain,
     _transforms,
     _recurrent,

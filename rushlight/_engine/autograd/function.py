@@ -469,6 +469,7 @@ def _record(node: FunctionNode, args: tuple[Any, ...], output: Any, recording: b
             if isinstance(o, Tensor):
                 _place(node, number, o, id(original) not in silent and o._kind.dtype.category >= 2)
         node.close(fresh)
+        node.dirty = ()  # the node would hold what holds it
     return fresh[0] if not isinstance(output, (tuple, list)) else type(output)(fresh)
 
 

@@ -285,8 +285,8 @@ class Compiled:
         with settings.using(**changes, autotune=self.search or settings.autotune), deadline(until):
             if (plan.calls > 1 or self.fullgraph) and _RECORDS.acquire(blocking=False):
                 try:
-                    with uncollected():
-                        found = self._record(plan, tensors, args, kwargs, until)
+                    with uncollected() as resume:
+                        found = self._record(plan, tensors, args, kwargs, until, resume)
                 finally:
                     _RECORDS.release()
                 # What recording has freed; glibc keeps it, as pieces between arrays that live on.
@@ -335,7 +335,7 @@ class Compiled:
         return None
 
     def _record(
-        self, plan: Specialization, tensors: list[Tensor], args: Any, kwargs: Any, until: float | None
+        self, plan: Specialization, tensors: list[Tensor], args: Any, kwargs: Any, until: Any, resume: Any
     ) -> Any:
         guards, batches = Guards(self.function), plan.batches != LOCAL.batches
         lent = Lent(tensors)
@@ -346,7 +346,8 @@ class Compiled:
             plan.program, plan.failed = None, plan.failed + 1
         room = ROOM if self.careful and not self.fullgraph else math.inf
         given = lent.given
-        recorder = Recorder(given, guards.known(), room)
+        # What a call that makes much leaves in cycles may be as much, again and again.
+        recorder = Recorder(given, guards.known(), room, resume)
         lent.written = lambda: recorder.inputs_written
         before = _State(guards, plan.program)
         with lent, recording(recorder), watched(guards) if self.careful else nullcontext() as watch:

@@ -108,14 +108,21 @@ def root(a: Array) -> Any:
 class Recorder:
     """What TAPE's writers talk to; `refusal` says why the call cannot be repeated, if so.
 
-    room: how many bytes of results it may keep; with more the call is not repeated, and nothing is kept.
+    room: how many bytes of results it may keep; with more the call is not repeated, and nothing is kept, as
+    `overflowed` is told.
     """
 
     fuses = True
 
-    def __init__(self, given: Sequence[Tensor], known: Sequence[Tensor], room: float = math.inf) -> None:
+    def __init__(
+        self,
+        given: Sequence[Tensor],
+        known: Sequence[Tensor],
+        room: float = math.inf,
+        overflowed: Callable[[], object] = bool,
+    ) -> None:
         self.entries: list[Entry] = []
-        self.room = room
+        self.room, self.overflowed = room, overflowed
         # Why the call cannot be repeated; the first reason for which its graph ends early.
         self.refusal = self.broken = ""
         # Why a graph that the call leaves behind cannot be recorded before its backward() comes, if so.
@@ -244,6 +251,7 @@ class Recorder:
         reason = f"its results take more memory than a record may keep, at {place_of()}"
         self.refusal = self.refusal or reason
         self.entries, self.owned = [], {}
+        self.overflowed()
 
     def _check(self, values: Sequence[Any]) -> None:
         for t in _tensors(values):

@@ -49,7 +49,7 @@ class Traced:
     ) -> None:
         self.given = [wrap(_values(t, orders.get(n)), t._kind) for n, t in enumerate(tracked)]
         self.leaves = leaves_of(tracked)
-        self.recorder = Recorder(self.given, known, forward.room)
+        self.recorder = Recorder(self.given, known, forward.room, forward.overflowed)
         self.recorder.owned.update(forward.owned)
         allowed = {id(t) for t in known}
         if any(id(leaf) not in allowed for leaf in self.leaves):

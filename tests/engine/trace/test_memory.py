@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import os
 import sys
 import threading
 import weakref
@@ -13,7 +14,7 @@ from rushlight import nn
 from rushlight._engine.core.settings import settings
 from rushlight._engine.tensors.storages.memory_pages import Range
 from rushlight._engine.trace import compiled as compiled_calls, program, segment
-from rushlight._engine.trace.passes.memory import _lives, vacate
+from rushlight._engine.trace.passes.memory import _lives, uncollected, vacate
 from rushlight.nn import functional as F
 from tests.engine.trace.test_matching import compiled, matched, same
 from tests.engine.trace.test_segments import programs
@@ -221,3 +222,80 @@ def test_programs_keep_nothing_of_the_memory_that_they_were_recorded_on(replayed
         run(x)
     gc.collect()
     assert once and [*filter(None, [memory() for memory in once])] == []
+
+
+def test_a_call_of_which_too_much_would_be_kept_collects_its_garbage(monkeypatch):
+    monkeypatch.setattr(compiled_calls, "ROOM", 1000)
+
+    class Held:
+        """Something in a cycle, which only the collector frees."""
+
+        def __init__(self):
+            self.own = self
+
+    def run(x):
+        y = x
+        alive, most = weakref.WeakSet(), 0
+        for _ in range(400):
+            y = y + 1
+            held = [Held() for _ in range(20)]
+            alive.update(held)
+            most = max(most, len(alive))
+        counts.append(most)
+        return y
+
+    counts = []
+    function = torch.compile(run)
+    for _ in range(3):
+        function(torch.ones(300))
+    assert len(counts) == 3 and max(counts) < 4000
+
+
+@pytest.mark.parametrize(("switch", "wanted"), [(bool, True), (gc.disable, False), (gc.enable, True)])
+def test_the_collectors_switch_is_the_programs_while_it_rests(switch, wanted):
+    def step(x):
+        switch()
+        seen.append(gc.isenabled())
+        return (x * 2).sum().item()
+
+    was, thresholds, seen = gc.isenabled(), gc.get_threshold(), []
+    try:
+        gc.enable()
+        function = torch.compile(step)
+        for _ in range(3):
+            function(torch.ones(3))
+        assert gc.isenabled() is wanted and gc.get_threshold() == thresholds
+        assert seen == [wanted] * 3
+    finally:
+        (gc.enable if was else gc.disable)()
+
+
+def test_the_collector_rests_until_the_last_who_asked_for_it():
+    thresholds = gc.get_threshold()
+    with pytest.raises(ValueError, match="this"), uncollected() as resume:
+        with uncollected():
+            assert gc.get_threshold()[0] == 0
+            resume()
+            resume()
+            assert gc.get_threshold()[0] == 0
+        assert gc.get_threshold() == thresholds
+        raise ValueError("this")
+    assert gc.get_threshold() == thresholds
+    try:
+        with uncollected():
+            gc.set_threshold(thresholds[0] + 1, *thresholds[1:])
+        assert gc.get_threshold()[0] == thresholds[0] + 1
+    finally:
+        gc.set_threshold(*thresholds)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_process_collects_though_a_thread_of_its_parent_did_not():
+    thresholds = gc.get_threshold()
+    with uncollected():
+        child = os.fork()
+        if not child:
+            os._exit(gc.get_threshold() != thresholds)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert gc.get_threshold()[0] == 0
+    assert gc.get_threshold() == thresholds

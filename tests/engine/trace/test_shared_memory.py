@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import rushlight as torch
+from rushlight._engine.trace.effects.lending import _memory
 
 
 def given(case: str) -> tuple[torch.Tensor, torch.Tensor]:
@@ -365,7 +366,7 @@ def test_views_that_a_refused_call_leaves_lie_in_the_argument(collects):
     held = []
 
     def step(x):
-        found = x[1:], x.detach(), x.t()
+        found = x[1:], x.detach(), x.t(), x.t().data, x.view_as(x).data[1:], torch.from_numpy(x.numpy())
         held.append(found)  # an effect, so that the call is not replayed
         if collects:
             gc.collect()
@@ -377,5 +378,48 @@ def test_views_that_a_refused_call_leaves_lie_in_the_argument(collects):
         assert function(x) == 15
         x.fill_(7)
         assert all(bool((view == 7).all()) for view in held[-1])
-        assert [v.data_ptr() - x.data_ptr() for v in held[-1]] == [12, 0, 0]
+        assert [v.data_ptr() - x.data_ptr() for v in held[-1]] == [12, 0, 0, 0, 12, 0]
     assert gc.isenabled()
+
+
+def test_what_is_young_may_be_a_tensor_that_another_thread_is_about_to_make():
+    half = object.__new__(torch.Tensor)
+    assert _memory(half) is None
+    half._array = torch.ones(2)._array
+    assert _memory(half) is half._array
+    x = torch.ones(2, dtype=torch.complex64)
+    assert _memory(x.conj()).ctypes.data == x.data_ptr()
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda x: x[:, ::2],
+        lambda x: x[1:, :3],
+        lambda x: x.t()[::2],
+        lambda x: x[:, :1].expand(2, 5),
+        lambda x: x.as_strided((3, 3), (1, 1)),
+        lambda x: x.as_strided((1, 3), (77, 1)),
+        lambda x: x[:0, ::2],
+    ],
+)
+def test_arguments_have_their_strides_in_every_call(of):
+    def step(x):
+        seen.append((x.stride(), x.is_contiguous()))
+        held.append(x.detach()[:1].t().data)
+        return x * 2, x.stride(), x.sum().item()
+
+    held, seen = [], []
+    function = torch.compile(step, mode="default")
+    replayed = torch.compile(lambda x: (x * 2, x.stride()), mode="default")
+    for _ in range(4):
+        x = of(torch.arange(12.0).reshape(2, 6))
+        wanted = x * 2
+        for found in (function(x), replayed(x)):
+            assert found[0].equal(wanted) and found[0].stride() == wanted.stride() and found[1] == x.stride()
+        x.data.fill_(7) if 0 not in x.stride() and x.stride() != (1, 1) else None
+        assert (
+            held[-1].equal(x[:1].t())
+            and held[-1].untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+        )
+    assert {*seen} == {(x.stride(), x.is_contiguous())}

@@ -19,7 +19,8 @@ from rushlight._engine.trace.recorder import root
 from rushlight._engine.trace.regions import BoundaryNode
 
 _LOCK = threading.Lock()
-_slot: Callable[[Tensor], Any] = ARRAY.__get__
+# Of tensors whose array is not there yet, or that another thread is about to make, these slots are empty.
+_SLOTS: tuple[Callable[[Tensor], Any], ...] = (ARRAY.__get__, Tensor.__dict__["_hidden"].__get__)
 _LENT: WeakValueDictionary[int, Lent] = WeakValueDictionary()
 
 
@@ -87,30 +88,28 @@ class Lent:
         """Let what the call has made of the copies' memory lie in the tensors' own."""
         places = {id(root(copy._array)): n for n, copy in enumerate(self.copies)}
         apart = {id(t) for t in (*self.tensors, *self.copies)}
-        for holder in self._holders() if self.tensors else ():
-            if id(holder) not in apart:
-                place = places.get(id(root(holder._memory)))
-                if place is not None:
-                    _move(holder, self.copies[place], self.tensors[place])
+        for holder in self._made() if self.tensors else ():
+            memory = _memory(holder)
+            place = None if memory is None else places.get(id(root(memory)))
+            if place is not None and id(holder) not in apart:
+                _move(holder, self.copies[place], self.tensors[place])
 
-    def _holders(self) -> list[Tensor]:
-        """Tensors that may be views of the copies: of the storages, or the copies' own arrays."""
-        storages = [storage(t) for t in self.tensors]
-        arrays = [copy._array for copy in self.copies]
-        if self._collected != collections():
-            return [h for h in gc.get_referrers(*storages, *arrays) if isinstance(h, Tensor)]
-        # As nothing has been collected since, all that the call has made is young.
-        known = {*map(id, storages), *map(id, arrays)}
-        young = [o for o in gc.get_objects(0) if Tensor in type(o).__mro__]
-        return [t for t in young if id(t._storage) in known or id(_peek(t)) in known]
+    def _made(self) -> list[Tensor]:
+        """The tensors that the call may have made."""
+        # As long as nothing has been collected since, all these are young.
+        young = self._collected == collections()
+        return [o for o in gc.get_objects(0 if young else None) if Tensor in type(o).__mro__]
 
 
-def _peek(t: Tensor) -> Any:
-    """The array in a tensor's slot, if there is one."""
-    try:
-        return _slot(t)
-    except AttributeError:
-        return None
+def _memory(t: Tensor) -> Any:
+    """The array that a tensor, or a lazy view, has of its memory; None where that is not there."""
+    for slot in _SLOTS:
+        try:
+            found = slot(t)
+        except AttributeError:
+            continue
+        return found if isinstance(found, np.ndarray) else None
+    return None
 
 
 def _move(view: Tensor, copy: Tensor, t: Tensor) -> None:
@@ -141,15 +140,16 @@ def _move(view: Tensor, copy: Tensor, t: Tensor) -> None:
 
 
 def _copied(t: Tensor) -> Tensor:
-    """A tensor of memory of its own, of `t`'s versions; elements that are one there are one here, too."""
+    """A tensor of memory of its own, of `t`'s versions; it has its strides, for which a program may ask."""
     a = t._array
-    spread = [n > 1 and not step for n, step in zip(a.shape, a.strides, strict=True)]
-    if any(spread):
-        values = a[tuple([slice(0, 1) if once else slice(None) for once in spread])].copy("K")
-        steps = [0 if once else step for once, step in zip(spread, values.strides, strict=True)]
-        made = wrap(np.ndarray(a.shape, a.dtype, values, 0, steps), t._kind)
-    else:
-        made = wrap(a.copy("K"), t._kind)
+    values = a.copy("K")
+    if values.strides != a.strides and isinstance(a, np.ndarray):
+        steps = [(n - 1) * step for n, step in zip(a.shape, a.strides, strict=True)]
+        values = np.ndarray(
+            a.shape, a.dtype, np.empty(max(sum(steps), 0) + a.itemsize, np.uint8), 0, a.strides
+        )
+        values[...] = a
+    made = wrap(values, t._kind)
     if t._grad_node is not None:
         made._grad_node, made._output_nr = BoundaryNode(t, made), 0
     if t.__class__ is not Tensor:

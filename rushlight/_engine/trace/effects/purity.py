@@ -287,11 +287,11 @@ def _for_us(frame: Any) -> bool:
 def watched(guards: Guards) -> Iterator[Watch]:
     """Look at what Python does meanwhile in this thread; another profiler sees nothing of it.
 
-    Nor is garbage collected: what is called then, callbacks and finalizers, is none of the function's doing.
+    The caller sees to it that no garbage is collected: what is called then, callbacks and finalizers, is none
+    of the function's doing.
     """
-    watch, before, collecting = Watch(guards), sys.getprofile(), gc.isenabled()
+    watch, before = Watch(guards), sys.getprofile()
     gc.collect(0)  # what was there before is not young any more
-    gc.disable()
     try:
         with following(watch.wants, watch.runs) as watch.follows:
             if not watch.follows:
@@ -303,5 +303,3 @@ def watched(guards: Guards) -> Iterator[Watch]:
     finally:
         # cProfile's profiler is no function: it installs itself.
         getattr(before, "enable", partial(sys.setprofile, before))()
-        if collecting:
-            gc.enable()

@@ -8,9 +8,11 @@ largest first, where that takes less of a large arena); the arrays of the entrie
 from __future__ import annotations
 
 import gc
+import os
+import threading
 from bisect import insort
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
@@ -179,18 +181,53 @@ def _alike(a: Array, b: Array) -> bool:
     return a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype
 
 
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Python's collector of cycles rests meanwhile: of what a compiler makes for a while most dies by itself,
-    and the rest stays, so that looking at all objects again and again finds nothing.
+class _Resting:
+    """Python's collector of cycles, at rest for as long as a thread asks for that.
+
+    It has a switch, but that is the program's: what reads it meanwhile, or turns it, in whichever thread, is
+    to find and to leave its own. So it is the threshold that says "never", unless the program sets another.
     """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()  # finalizers may run anywhere
+        self._count = 0
+        self._before = gc.get_threshold()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._count += 1
+            if self._count == 1:
+                self._before = gc.get_threshold()
+                gc.set_threshold(0, *self._before[1:])
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._count = max(self._count - 1, 0)
+            if not (self._count or gc.get_threshold()[0]):
+                gc.set_threshold(*self._before)
+
+    def forked(self) -> None:
+        """In a child process other threads end nothing any more."""
+        self._lock = threading.RLock()
+        if self._count:
+            self._count = 1
+            self.__exit__()
+
+
+_RESTING = _Resting()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_RESTING.forked)
+
+
+@contextmanager
+def uncollected() -> Iterator[Callable[[], None]]:
+    """Python's collector of cycles rests meanwhile, or until what this gives is called: of what a compiler
+    makes for a while most dies by itself, and the rest stays, so that looking at all objects again and again
+    finds nothing.
+    """
+    with ExitStack() as rest:
+        rest.enter_context(_RESTING)
+        yield rest.close
 
 
 def vacate(programs: Iterable[Any]) -> None:
