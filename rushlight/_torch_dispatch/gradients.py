@@ -348,6 +348,12 @@ def _spread(s: Saved, grad: Any) -> Any:
     return grad
 
 
+@_rule("logsumexp", "self", 0)
+def _logsumexp(s: Saved, grad: Any) -> Gradients:
+    grad, result = _spread(s, grad), _spread(s, s.result())
+    return {"self": grad * _conj((s.self - result).exp())}
+
+
 def _count(s: Saved) -> int:
     """How many numbers became one."""
     dims, sizes = _reduced(s), s.self.shape

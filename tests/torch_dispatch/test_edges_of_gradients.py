@@ -33,6 +33,8 @@ CASES = {
     "var of no dim": lambda x: x.var([]),
     "std of no dim": lambda x: x.std([]),
     "relu of nan": lambda x: F.relu(torch.where(x > 0, float("nan"), x)),
+    "logsumexp of -inf": lambda x: torch.where(x[:3] > 9, x[:3], -torch.inf).logsumexp(1),
+    "logsumexp of complex": lambda x: turned(x).logsumexp(0).imag,
     "mask": lambda x: F.scaled_dot_product_attention(Q, K, V, x[:3]),
 }
 
@@ -54,6 +56,12 @@ def test_variances_of_one_number() -> None:
     with Passing():
         (found,) = torch.autograd.grad(x.var(1).sum(), x)
     assert torch.allclose(found, expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("dim", [0, (0, 1)])
+def test_a_sum_of_exponentials_of_nothing_has_no_slope(dim: Any) -> None:
+    x = torch.full((2, 3), -torch.inf, requires_grad=True)
+    assert torch.autograd.grad(x.logsumexp(dim).sum(), x)[0].isnan().all()
 
 
 def test_backward_ops_that_are_rows_are_not_written_again() -> None:

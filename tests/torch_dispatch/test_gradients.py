@@ -84,6 +84,8 @@ CASES: dict[str, tuple[Callable, tuple[tuple[int, ...], ...], str]] = {
     "selu": (F.selu, ((3, 4),), "elu elu_backward"),
     "softsign": (F.softsign, ((3, 4),), "abs add div sgn"),
     "where": (lambda x: torch.where(x > 0, x, 2.0), ((3, 4),), "scalar_tensor where"),
+    "logsumexp": (lambda x: x.logsumexp(1), ((3, 4),), "logsumexp sub exp"),
+    "logsumexp_all": (lambda x: x.logsumexp((0, -1), True), ((3, 4),), "logsumexp sub exp"),
     "prod": (lambda x: x.prod(1), ((3, 4),), "prod"),
 }
 

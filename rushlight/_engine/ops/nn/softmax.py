@@ -144,6 +144,5 @@ def _logsumexp(input, dim: Ints, keepdim: bool):
 @_logsumexp.gradient
 def _logsumexp_gradient(s: Any, grad: Any) -> Any:
     x, (grad, y) = s.input, with_dims(s, grad, s.result)
-    # Where everything is -inf the sum has no slope: 0, not nan.
-    part = exp(x - y.masked_fill(y == -inf, 0))
+    part = exp(x - y)  # nan where everything is -inf, as PyTorch's
     return grad * (part.conj() if x.is_complex() else part)
