@@ -24,6 +24,8 @@ def narrowed(known: list[Symbol], numbers: Any, refused: Callable[[str], None]) 
     changed = {}
     for s in known:
         low, high = numbers.known.ranges.get(s.name, (s.low, s.high))
+        if isinstance(s.given, Dim):
+            low, high = _without_gaps(s, low, high, [r for r, _ in guards])
         if (low > max(s.low, 2) or high < s.high) and low <= high:
             changed[s.name] = (low, high)
     equal = [pair for r, _ in guards if r.sign == "==" and (pair := _equal(r, known)) is not None]
@@ -60,6 +62,25 @@ def narrowed(known: list[Symbol], numbers: Any, refused: Callable[[str], None]) 
     for a, b, of in equal:
         bounded = related_as(bounded, a.name, b.name, of)
     return [s for s in bounded if s.low < s.high]
+
+
+_COMPARED = ("<", "<=", ">", ">=")
+_FAR = 1000  # from a sample's size, how far others are tried
+
+
+def _without_gaps(s: Symbol, low: Any, high: Any, guards: Sequence[Relation]) -> tuple[Any, Any]:
+    """The bounds about the sample's size within which quotients are as guards ask: these may fail between
+    sizes of which they hold, and all that a Dim says must be good.
+    """
+    for r in guards:
+        broken = any(a.op == "FloorDiv" for e in (r.left, r.right) for product in e.terms for a in product)
+        if r.sign not in _COMPARED or not broken or r.free() != {s.name}:
+            continue
+        below = range(s.hint - 1, max(low, 2, s.hint - _FAR) - 1, -1)
+        above = range(s.hint + 1, int(min(high, s.hint + _FAR)) + 1)
+        low = next((n + 1 for n in below if not r.at({s.name: n})), low)
+        high = next((n - 1 for n in above if not r.at({s.name: n})), high)
+    return low, high
 
 
 def _fixed_by_its_bounds(hint: _Hint, low: Any, high: Any) -> bool:

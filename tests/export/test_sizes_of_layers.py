@@ -10,6 +10,7 @@ import pytest
 import rushlight as torch
 import rushlight.nn.functional as F
 from rushlight.export import Dim, export
+from rushlight.export.errors import UserError
 
 
 def _targets(program: Any) -> list[str]:
@@ -159,6 +160,21 @@ def test_there_are_as_many_chunks_as_when_recorded() -> None:
             program.module()(torch.randn(2, size))
     with pytest.raises(AssertionError, match="Guard failed: x.size"):
         program.module()(torch.randn(2, 15))  # nothing may remain when it is halved
+
+
+def test_a_dim_has_no_sizes_of_which_there_are_fewer_chunks() -> None:
+    class Chunks(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> list[torch.Tensor]:
+            return [part.sum() for part in x.chunk(4)]
+
+    def exported(size: int, low: int, high: int) -> Any:
+        return export(Chunks(), (torch.ones(size),), dynamic_shapes=({0: Dim("n", min=low, max=high)},))
+
+    for size, low, high, fits in ((16, 7, 64, "min=10, max=64"), (7, 4, 64, "min=7, max=8")):
+        with pytest.raises(UserError, match=rf"Constraints violated \(n\)(?s:.*){fits}"):
+            exported(size, low, high)
+    module = exported(16, 10, 64).module()
+    assert [len(module(torch.ones(n))) for n in range(10, 65)] == [4] * 55
 
 
 def test_functions_of_math_make_sizes_constants() -> None:
