@@ -226,6 +226,14 @@ def _resize_(plain: Any, self: Any, *size: Any, memory_format: Any = None) -> An
     return self
 
 
+def _view(plain: Any, self: Any, *given: Any, dtype: Any = None, **named: Any) -> Any:
+    wanted = given[0] if len(given) == 1 and isinstance(given[0], torch.dtype) else dtype
+    if wanted is None:
+        return plain(self, *given, **named)
+    found = ask("view.dtype", (self, wanted), {}, lambda: plain(self, wanted))
+    return found.detach()  # it has no gradient
+
+
 def _set_(
     plain: Any,
     self: Any,
@@ -330,6 +338,7 @@ _TOLD: dict[str, Callable[..., Any]] = {
     "zero_": _zero_,
     "resize_": _resize_,
     "set_": _set_,
+    "view": _view,
     "item": _item,
     "__getitem__": _getitem,
     "__setitem__": _setitem,

@@ -140,6 +140,8 @@ def special(schema: Any) -> Callable[..., Any] | None:
         "resize_": lambda self, size, memory_format=None: _resize(self, size, memory_format),
         "resize": lambda self, size, memory_format=None: _resize(self.clone(), size, memory_format),
         "copy": lambda self, src, **_: _overwritten(self, src),
+        "view.dtype": lambda self, dtype: self.view(dtype),
+        "view_copy.dtype": lambda self, dtype, **_: self.view(dtype).clone(),
         "log_sigmoid": lambda self: torch.nn.functional.logsigmoid(self),
         "detach_": lambda self: self.detach_(),
         "detach": lambda self: self.detach(),
@@ -158,7 +160,8 @@ def special(schema: Any) -> Callable[..., Any] | None:
             device or self.device, dtype or self.dtype, copy=True, memory_format=memory_format
         ),
     }
-    return found.get(schema.op_name) or spellings.meaning(schema.op_name)
+    own = found.get(f"{schema.op_name}.{schema.overload}") or found.get(schema.op_name)
+    return own or spellings.meaning(schema.op_name)
 
 
 def own_tags(op: Any) -> tuple[str, ...]:

@@ -110,6 +110,12 @@ def _expanded(x: Any) -> Any:
     return y
 
 
+def _bits(x: Any) -> Any:
+    y = x.clone()
+    y.view(torch.int32).bitwise_or_(1 << 22)
+    return y
+
+
 def _complex(x: Any) -> Any:
     y = torch.view_as_complex(x[:, :2].clone())
     y.mul_(2j)
@@ -136,6 +142,7 @@ FUNCTIONS = [
     _into,
     _strided,
     _expanded,
+    _bits,
     _complex,
     _resized,
 ]
