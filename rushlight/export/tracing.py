@@ -683,7 +683,10 @@ def recorded(
         for s in program.graph_signature.input_specs
         if s.kind is not InputKind.USER_INPUT
     ]
-    made = call.program()
+    try:
+        made = call.program()
+    except _Mismatch as error:  # ops that are taken apart into more ops for some sizes
+        raise UserError(UserErrorType.CONSTRAINT_VIOLATION, call.violated(error)) from error
     made._state_dict, made._constants = program._state_dict, {**program._constants, **made._constants}
     made._calls = renamed(program, made, call.known)
     for old, new in zip(program.graph.find_nodes(op="placeholder"), made.graph.nodes, strict=False):

@@ -177,6 +177,16 @@ def test_a_dim_has_no_sizes_of_which_there_are_fewer_chunks() -> None:
     assert [len(module(torch.ones(n))) for n in range(10, 65)] == [4] * 55
 
 
+def test_steps_of_a_layer_that_are_taken_apart_are_of_one_number() -> None:
+    """Of a changing number they are a program as long as they are not taken apart."""
+    layer, x = torch.nn.LSTM(2, 3, batch_first=True), torch.randn(2, 4, 2)
+    program = export(layer, (x,), dynamic_shapes=({1: Dim("steps")},))
+    longer = torch.randn(2, 6, 2)
+    torch.testing.assert_close(program.module()(longer)[0], layer(longer)[0])
+    with pytest.raises(UserError, match="steps"):
+        program.run_decompositions()
+
+
 def test_functions_of_math_make_sizes_constants() -> None:
     class Root(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
