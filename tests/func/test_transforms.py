@@ -504,3 +504,20 @@ def test_programs_put_their_own_way_of_entering_vmap_in_place(monkeypatch):
 
     monkeypatch.setattr(vmapping, "_add_batch_dim", listening)
     assert torch.func.vmap(torch.sum, in_dims=1)(torch.ones(2, 3)).tolist() == [2.0] * 3 and entered == [1]
+
+
+def test_views_of_other_dtypes_are_of_each_example():
+    x = torch.arange(6.0).reshape(2, 3)
+    bits = x.view(torch.int32)
+    assert torch.equal(torch.vmap(lambda a: a.view(torch.int32))(x), bits)
+    assert torch.equal(torch.vmap(lambda a: a.view(torch.int32), in_dims=1)(x), bits.T)
+    assert torch.equal(torch.vmap(torch.vmap(lambda a: a.view(torch.int32)))(x), bits)
+    assert torch.equal(torch.vmap(lambda a: a.view(torch.int16))(x), x.view(torch.int16))
+    with pytest.raises(RuntimeError, match="cannot be 0 to view"):
+        torch.vmap(lambda a: a.view(torch.int16))(x[0])
+
+    def derivative(a):
+        found, tangent = torch.func.jvp(lambda a: a.view(torch.int32).view(torch.float32), (a,), (a,))
+        return found, tangent
+
+    assert [t.tolist() for t in torch.vmap(derivative)(x)] == [x.tolist(), [[0.0] * 3] * 2]

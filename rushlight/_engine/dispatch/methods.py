@@ -234,8 +234,8 @@ def view(
         return TENSOR_ROWS["_view"].call(self, *given)
     sizes: tuple[Any, ...] = given if size is None else (size,)
     if dtype is not None or (len(sizes) == 1 and isinstance(sizes[0], (dt.dtype, type))):
-        wanted = given_dtype("view", sizes[0] if dtype is None else dtype)
-        return taken_over(Tensor.view, _view_dtype, self, wanted)
+        plain: Callable[..., Tensor] = getattr(self.__class__, "_view_dtype", _view_dtype)
+        return taken_over(Tensor.view, plain, self, given_dtype("view", sizes[0] if dtype is None else dtype))
     return TENSOR_ROWS["_view"].call(self, *sizes)
 
 

@@ -92,6 +92,11 @@ class Batched(Wrapped):
         text = repr(self.value).replace("\n", "\n    ")
         return f"BatchedTensor(lvl={self.level.number}, bdim=0, value=\n    {text}\n)"
 
+    def _view_dtype(self, dtype: Any) -> Any:
+        if not self.dim():
+            self.value[0].view(dtype)  # an example of no dims cannot have elements of another size
+        return self.level.through(self, lambda t: t.view(dtype))
+
 
 class Batching(Level):
     """One running vmap over `size` examples."""

@@ -43,6 +43,9 @@ class Dual(Wrapped):
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         return f"{repr(self.value)[:-1]}, tangent={self.tangent!r})"
 
+    def _view_dtype(self, dtype: Any) -> Any:
+        return self.value.view(dtype)  # it has no tangent
+
 
 def dual(value: Any, tangent: Any, level: Any) -> Any:
     """A primal with a tangent; just the primal where there is none."""
