@@ -44,7 +44,9 @@ for name, groups in {
 
 torch.manual_seed(0)
 parts = {f"lora_{part}": True for part in ("query", "value", "projection", "mlp")}
-config = litgpt.lora.Config.from_name("pythia-14m", **small, lora_r=4, lora_alpha=8, lora_dropout=0.0, **parts)
+config = litgpt.lora.Config.from_name(
+    "pythia-14m", **small, lora_r=4, lora_alpha=8, lora_dropout=0.0, **parts
+)
 model = litgpt.lora.GPT(config)
 litgpt.lora.mark_only_lora_as_trainable(model)
 steps("lora", model, 1e-2)
