@@ -21,6 +21,7 @@ from benchmarks.measure import ROOT, environment
 from benchmarks.page import parser, table_section, write_section
 
 HEADING = "## Young processes"
+OF_WHEELS = "## Young processes with a wheel's kernels"  # where tools/kernel_pack.py has been run
 CACHES = ("an empty cache", "a full cache")
 
 
@@ -176,7 +177,7 @@ def section(results: dict[str, list[float]], packed: bool, load: float) -> str:
         )
         for name, (empty, full, theirs) in results.items()
     ]
-    return table_section(HEADING, notes, columns, rows)
+    return table_section(OF_WHEELS if packed else HEADING, notes, columns, rows)
 
 
 def main() -> None:
