@@ -22,6 +22,7 @@ from rushlight._engine.tensors import kind
 _MODULES = (
     "rushlight.cuda",
     "rushlight.cuda.memory",
+    "rushlight.cuda._primitives",
     "rushlight.accelerator",
     "rushlight.backends.cudnn",
     "rushlight.backends.cuda",

@@ -86,7 +86,7 @@ def test_warn_only_is_what_was_set():
 def test_sparse_leaves_take_gradients():
     leaf = torch.tensor([[1.0, 0], [0, 2]]).to_sparse().requires_grad_()
     leaf.grad = torch.tensor([[3.0, 5], [0, 4]]).to_sparse()
-    assert leaf.grad.to_dense().tolist() == [[3, 0], [0, 4]]
+    assert leaf.grad.to_dense().tolist() == [[3, 5], [0, 4]]
     assert copy.deepcopy(leaf).is_leaf
     leaf.grad = None
     assert leaf.grad is None
