@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 from typing import Any
 
 import pytest
@@ -16,6 +17,9 @@ pytest.importorskip("llvmlite")
 pytestmark = pytest.mark.parametrize(
     "devices", [("simulated:1GB",), ("driver", 1)], indirect=True, ids=["simulated", "driver"]
 )
+
+
+ENDED: list[int] = []
 
 
 class Block(nn.Module):
@@ -348,3 +352,30 @@ def test_an_argument_may_be_a_parameter_that_the_step_writes_to(fake: FakeDriver
         torch.testing.assert_close(found.cpu(), want)
     want, found = eager(x, here.weight.detach()), compiled(x.cuda(), there.weight.detach())
     torch.testing.assert_close(found.cpu(), want)
+
+
+def test_what_is_collected_meanwhile_is_not_the_step_s() -> None:
+    class Cycle:
+        def __init__(self) -> None:
+            self.own = self
+            self.ended: list[int] = ENDED
+
+        def __del__(self) -> None:
+            self.ended.append(1)
+
+    weight = torch.ones(3, device="cuda")
+    step = torch.compile(lambda x: (x * weight).sum())
+    before = gc.get_threshold()
+    try:
+        for k in range(6):
+            x = torch.full((3,), float(k), device="cuda")
+            garbage = Cycle()
+            gc.collect(0)  # it is not of the youngest
+            del garbage
+            gc.set_threshold(50, 1, 1000)
+            found = step(x)
+            gc.set_threshold(*before)
+            assert found.item() == 3 * k
+    finally:
+        gc.set_threshold(*before)
+    assert state(step) == (True, "") and ENDED

@@ -24,6 +24,7 @@ from rushlight._engine.tensors.storages.storage import Storage, address
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap, wrap_view
 from rushlight._engine.trace.effects.purity import watched
 from rushlight._engine.trace.guards import Guards
+from rushlight._engine.trace.passes.memory import uncollected
 from rushlight._engine.trace.program import holders, mapped, replaced, results_of, tracked_of
 from rushlight._engine.trace.recorder import place_of, recording, roots
 from rushlight._engine.trace.regions import BoundaryNode, CompiledBackward, leaves_of, saved
@@ -386,7 +387,8 @@ def _looked(
     """(a call's results, why calls like it cannot be captured)."""
     tape = Tape(False)
     versions = [storage(t).version for t in tensors]
-    with recording(cast(Any, tape)), watched(guards) if compiled.careful else nullcontext() as watch:
+    look = watched(guards) if compiled.careful else nullcontext()
+    with uncollected(), recording(cast(Any, tape)), look as watch:
         found = compiled.function(*args, **kwargs)
     why = tape.why or (watch and (watch.found or guards.unguarded(flatten([args, kwargs])[0])))
     if not why and any(storage(t).version != v for t, v in zip(tensors, versions, strict=True)):
