@@ -57,7 +57,7 @@ def test_readme_names_the_commands_that_ci_runs():
     readme, script = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", ".ci/run"))
     for command in (
         "pip install -e '.[examples]' && python -m rushlight examples/char_gpt.py",
-        "pip install -e '.[test]' && python -m pytest -n auto --dist loadfile",
+        "pip install -e '.[test]' && python -m pytest -n logical --dist loadfile",
     ):
         assert command in readme
         install, run = command.split(" && ")
