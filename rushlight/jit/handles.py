@@ -38,21 +38,16 @@ def method(function: Function, original: Callable[..., Any] | None = None) -> Ca
 
 def copied(name: str, t: Type) -> property:
     """An attribute that is, or holds, a list or dict: Python gets and gives copies."""
-
-    def get(self: Any) -> Any:
-        return given_back(self.__dict__[name], t)
-
-    def put(self: Any, value: Any) -> None:
-        self.__dict__[name] = value
-
-    return property(get, put)
+    return _attribute(name, lambda self: given_back(self.__dict__[name], t))
 
 
 def hidden(name: str, found: Any) -> property:
     """An attribute that programs have under the name of a method of the class, which is what Python gets."""
+    return _attribute(name, lambda self: found.__get__(self, type(self)))
 
-    def get(self: Any) -> Any:
-        return found.__get__(self, type(self))
+
+def _attribute(name: str, get: Callable[[Any], Any]) -> property:
+    """An attribute that Python sets as programs do, and gets by a function of the module."""
 
     def put(self: Any, value: Any) -> None:
         self.__dict__[name] = value

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.core.layout import overlaps_itself
 from rushlight._engine.core.pytree import flatten
 from rushlight._subclasses.fake_tensor import FakeTensorMode
 from rushlight.export import overloads
@@ -86,8 +87,10 @@ class _Reinplacing:
 
     def free(self, node: Node, target: Node) -> bool:
         """Whether nobody reads the memory of a node's first argument from the node on, but by its result."""
-        memory = self.memory[target]
-        if not memory or memory & self.given or _overlaps(target.meta.get("val")):
+        memory, value = self.memory[target], target.meta.get("val")
+        if not memory or memory & self.given or not isinstance(value, torch.Tensor):
+            return False
+        if overlaps_itself(value.shape, value.stride()):
             return False
         if [a for a in flatten((node.args, node.kwargs))[0] if a is target] != [target]:
             return False
@@ -173,15 +176,3 @@ def _alike(result: Any, target: Any) -> bool:
         and result.shape == target.shape
         and result.dtype is target.dtype
     )
-
-
-def _overlaps(t: Any) -> bool:
-    """Whether two places of a tensor are the same memory, as after expand()."""
-    if not isinstance(t, torch.Tensor):
-        return True
-    reach = 1
-    for step, n in sorted((s, n) for s, n in zip(t.stride(), t.shape, strict=True) if n > 1):
-        if step < reach:
-            return True
-        reach += step * (n - 1)
-    return False
