@@ -5,14 +5,18 @@ all that happened in between can be said by one.
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
 from rushlight._engine.autograd.node import TRACES, AccumulateGrad
 from rushlight._engine.trace.matchers import Matcher, Writer, build
+from rushlight._engine.trace.passes.memory import uncollected
 from rushlight._engine.trace.trace import Node
 
 # How many ways a call is known to be matched from one node.
 MOST_MATCHERS = 8
+# Results of so many bytes may be recorded before garbage is collected again.
+ROOM = 64 << 20
 
 
 class Learning:
@@ -22,6 +26,9 @@ class Learning:
     trail: list[Any] | None  # what happens in a call that is to be learnt
     events: int  # what has happened that no trail tells
     warm: bool  # whether nothing was learnt
+    resting: ExitStack  # closed when garbage is to be collected again
+    rests: bool  # whether none is
+    room: int  # how many bytes may be recorded meanwhile
 
     def mark(self: Any, key: Any) -> tuple[Node, int, Any]:
         """Where the region stands before a call, and the trail of one that is to be learnt."""
@@ -38,6 +45,7 @@ class Learning:
             node.tries[key] = 1
         if not learns:
             return node, self.events, None
+        self.rest()
         self.trail = []
         TRACES.add(self._trailed)
         TRACES.asked, TRACES.listener = True, self._renamed
@@ -68,6 +76,22 @@ class Learning:
                 self.warm = self.warm and known is not None  # else its time says nothing about later ones
                 start.known[key] = made if known is None else either(made, known)
         return found
+
+    def rest(self: Any) -> None:
+        """Let no garbage be collected until the segment ends, or has made much: what is learnt stays, and to
+        look at all of it again and again would take a third of the time.
+        """
+        if self.room < 0:
+            self.wake()
+        elif not self.rests:
+            self.rests = True
+            self.resting.enter_context(uncollected())
+
+    def wake(self) -> None:
+        """Let garbage be collected as ever."""
+        if self.rests:
+            self.rests = False
+            self.resting.close()
 
     def unwatch(self: Any) -> None:
         """The call that is watched is over, or is not to be learnt."""

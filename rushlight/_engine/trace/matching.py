@@ -32,7 +32,7 @@ from rushlight._engine.tensors.lazy_views import Pending
 from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fresh, storage
 from rushlight._engine.tensors.tensor import Tensor, expect_unfilled
 from rushlight._engine.trace.entrances import looks
-from rushlight._engine.trace.learning import Learning
+from rushlight._engine.trace.learning import ROOM, Learning
 from rushlight._engine.trace.recorder import Array, place_of, root
 from rushlight._engine.trace.region_recorder import RegionRecorder, Suspended
 from rushlight._engine.trace.shells import Shells
@@ -109,6 +109,9 @@ class Region(Learning, Writes, Updates, Shells):
         self.unit: Unit | None = None
         self.recording = False
         self.context: ExitStack | None = None
+        # Closed when the collector of cycles is to go on, if it rests (learning.py); how many bytes may be
+        # recorded meanwhile.
+        self.resting, self.rests, self.room = ExitStack(), False, 0
         self.recorded = 0
         # How often something was done that no matcher repeats.
         self.events = 0
@@ -144,6 +147,8 @@ class Region(Learning, Writes, Updates, Shells):
     def _begin(self) -> None:
         """A segment begins."""
         self.recording = False
+        self.wake()
+        self.room = ROOM
         self.start = self.node
         # What takes calls at once (matchers.py): that of `node`, or nothing.
         self.known: dict[Any, Any] = self.node.known
@@ -511,9 +516,11 @@ class Region(Learning, Writes, Updates, Shells):
                 self.places[id(t)] = place, weakref.ref(t)
         self.recording, self.known = True, {}
         self.recorded += 1
+        self.rest()
         recorded = tracked(args, kwargs)
         unit, out = self._listen(call, args, kwargs, tensors)
         step = self._step_of(unit, out, numbers)
+        self.room -= sum(unit.sizes)
         parted = row is not None and row.kind == "composite" and not getattr(call, "writes", False)
         if isinstance(step, str) and parted:
             self.note(f"{row.name}() is matched in parts: {step}")
@@ -635,6 +642,7 @@ class Region(Learning, Writes, Updates, Shells):
             MODES.remove(self)
             TAPE.remove(self.recorder)
             self.trace.region = None
+            self.wake()
             if self.context is not None:
                 self.context.close()
                 self.context = None

@@ -343,7 +343,7 @@ class Unit:
         self.entries: list[TraceEntry] = []
         self.writes: set[int] = set()
         self._made: dict[int, tuple[int, int]] = {}
-        self._sizes: list[int] = []
+        self.sizes: list[int] = []
         self._constants: set[int] = set()
         # Arrays live on meanwhile, since memory is known by their ids.
         self._kept: list[Any] = []
@@ -421,7 +421,7 @@ class Unit:
             (t.kind == "run" and not t.outs) or Entry(t.kind, t.function, t.operands).draws
             for t in self.entries
         )
-        return Step(self.entries, self._sizes, results, many, node, bumps, sorted(self.writes), effects)
+        return Step(self.entries, self.sizes, results, many, node, bumps, sorted(self.writes), effects)
 
     def changed(self) -> set[int]:
         """The memory of operands that were written to, or have other sizes now."""
@@ -459,7 +459,7 @@ class Unit:
             return self.fail("a result is tracked, and nothing made its node")
         a = t._array
         layout = _layout_of(a.shape, a.strides, a.dtype)
-        whole = spec.memory >= 0 and a.nbytes == self._sizes[spec.memory]
+        whole = spec.memory >= 0 and a.nbytes == self.sizes[spec.memory]
         return Result(-1, spec, t._kind, Pending(layout, owner), view, whole)
 
     def _node(self, out: Any) -> Any:
@@ -500,8 +500,8 @@ class Unit:
         owner = root(out)
         if id(owner) not in self._made and isinstance(owner, np.ndarray):
             self._kept.append(owner)
-            self._made[id(owner)] = len(self._sizes), pointer(owner)
-            self._sizes.append(owner.nbytes)
+            self._made[id(owner)] = len(self.sizes), pointer(owner)
+            self.sizes.append(owner.nbytes)
         found = self._spec(out)
         if not isinstance(found, Spec):
             self.fail("a result lies in memory of another kind")

@@ -299,3 +299,25 @@ def test_a_child_process_collects_though_a_thread_of_its_parent_did_not():
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         assert gc.get_threshold()[0] == 0
     assert gc.get_threshold() == thresholds
+
+
+def test_the_collector_rests_while_a_segment_is_learnt_and_as_long_as_little_is_recorded():
+    def step(x, small):
+        y = (x * 2).sum()
+        seen.append(gc.get_threshold()[0] == 0)
+        z = small * y  # what is recorded after much may be garbage that waits
+        seen.append(gc.get_threshold()[0] == 0)
+        return z
+
+    thresholds, seen = gc.get_threshold(), []
+    function = matched(step)
+    for elements, calls in ((300, 4), (5_000_000, 1), (400, 4)):
+        for _ in range(calls):
+            function(torch.ones(elements), torch.ones(3))
+            assert gc.get_threshold() == thresholds
+    first, large = seen[:8], seen[8:10]
+    assert first[:4] == [True] * 4 and not any(seen[-2:])
+    assert large == [True, True]
+    with pytest.raises(ZeroDivisionError):
+        matched(lambda x: x.exp() / (1 // 0))(torch.ones(3))
+    assert gc.get_threshold() == thresholds
