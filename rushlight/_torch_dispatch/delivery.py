@@ -218,7 +218,7 @@ def tell(
     written(old), of an op that writes to its first argument: the result for a tensor with the old values.
     """
     recorded = tracked([*args, *kwargs.values()])
-    if recorded and gradients.has_rule(op):
+    if recorded and (gradients.has_rule(op) or (gradients.is_run(op) and _without_memory(args))):
         return _by_rule(handler, op, args, kwargs, take)
     old: Any = None
     if op._schema.writes and written is not None:
@@ -267,6 +267,10 @@ def _by_rule(
 
     found = gradients.whole(heard, op, args, kwargs)
     return found if take is None else found[take]
+
+
+def _without_memory(args: tuple[Any, ...]) -> bool:
+    return any(isinstance(t, Tensor) and t._kind.on_meta for t in args)
 
 
 def _further(handler: Handler) -> Handler:

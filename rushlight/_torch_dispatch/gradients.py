@@ -16,6 +16,7 @@ import rushlight as torch
 from rushlight._engine.autograd.function import Function, FunctionMeta, run
 from rushlight._engine.autograd.node import Node
 from rushlight._torch_dispatch.backward_ops import INSIDE
+from rushlight._torch_dispatch.translation import RUN
 
 Gradients = dict[str, Any]
 _ATEN: Any = torch.ops.aten
@@ -24,12 +25,14 @@ Handler = Callable[..., Any]
 
 class Rule(NamedTuple):
     """grads(s, *gradients of the results) by the op's parameters; `keeps`: what it reads, a number for a
-    result; `silent`: results that have no gradient.
+    result; `silent`: results that have no gradient; `several`: it is of others' gradients than the first
+    result's, too.
     """
 
     grads: Callable[..., Gradients]
     keeps: tuple[str | int, ...]
     silent: tuple[int, ...]
+    several: bool = False
 
 
 class Saved:
@@ -40,6 +43,15 @@ class Saved:
 
     def __getattr__(self, name: str) -> Any:
         return self._given[name]
+
+    def arguments(self) -> dict[str, Any]:
+        """All arguments of the op by their names."""
+        return self._given
+
+    def tensors(self) -> dict[str, Any]:
+        """Those that are tensors, and can have gradients."""
+        given = {k: t for k, t in self._given.items() if isinstance(t, torch.Tensor)}
+        return {k: t for k, t in given.items() if t.is_floating_point() or t.is_complex()}
 
     def needs(self, *names: str) -> list[bool]:
         """For each of these parameters: whether its gradient is wanted."""
@@ -77,7 +89,7 @@ class _Whole(Function):
     @staticmethod
     def forward(ctx: Any, call: _Call, handler: Handler, *tensors: Any) -> Any:
         """What the listener makes of the op."""
-        rule: Any = rule_of(call.op._schema)
+        rule: Any = rule_of(call.op._schema) or by_running(call.op)
         given = call.given
         found = handler(call.op, call.args, call.kwargs)
         results = tuple(found) if isinstance(found, (tuple, list)) else (found,)
@@ -96,7 +108,7 @@ class _Whole(Function):
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         """The gradients of the tensors among the arguments."""
-        if grads[0] is None:
+        if all([g is None for g in (grads if ctx.rule.several else grads[:1])]):
             return (None,) * (2 + len(ctx.tensors))
         saved = ctx.saved_tensors
         given = ctx.given | dict(zip(ctx.names, saved, strict=False))
@@ -135,6 +147,43 @@ def rule_of(schema: Any) -> Rule | None:
     if schema.writes:
         return None
     return RULES.get(f"{schema.op_name}.{schema.overload}") or RULES.get(schema.op_name)
+
+
+def is_run(op: Any) -> bool:
+    """Whether an op of a backward pass, which has no rule, is run by functions of Python's: on operands without
+    memory nothing that they make on the way can be kept for its gradient.
+    """
+    name = op._schema.op_name
+    return not INSIDE.depth and op.namespace == "aten" and name in RUN and "_backward" in name
+
+
+@lru_cache(None)
+def by_running(op: Any) -> Rule:
+    """The rule of such an op: the gradient of its function, which runs once more."""
+
+    def grads(s: Saved, *given: Any) -> Gradients:
+        recorded = torch.is_grad_enabled()
+        wanted = [name for name in s.tensors() if s.needs(name)[0]]
+        own = {
+            name: t.view_as(t) if recorded and t.requires_grad else t.detach().requires_grad_(name in wanted)
+            for name, t in s.tensors().items()
+        }
+        with torch.enable_grad():
+            found = RUN[op._schema.op_name](**(s.arguments() | own))
+        results = zip(found if isinstance(found, (tuple, list)) else (found,), given, strict=True)
+        of = [(r, g) for r, g in results if g is not None and r is not None and r.requires_grad]
+        if not of:
+            return {}
+        made = torch.autograd.grad(
+            [r for r, _ in of],
+            [own[name] for name in wanted],
+            [g for _, g in of],
+            create_graph=recorded,
+            allow_unused=True,
+        )
+        return dict(zip(wanted, made, strict=True))
+
+    return Rule(grads, tuple(p.name for p in op._schema.arguments), (), True)
 
 
 # --- rules --------------------------------------------------------------------------------------------

@@ -1,0 +1,71 @@
+"""Gradients of gradients on classes without memory: what an op of the backward pass is made of is heard, and
+nothing that it made without memory is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import rushlight as torch
+from rushlight.nn import functional as F
+from rushlight.utils._pytree import tree_map
+
+
+class Wrapper(torch.Tensor):
+    """Has a tensor and no memory; gives its own kind."""
+
+    @staticmethod
+    def __new__(cls, inner: torch.Tensor) -> Any:
+        made: Any = torch.Tensor._make_wrapper_subclass(
+            cls,
+            inner.size(),
+            strides=inner.stride(),
+            dtype=inner.dtype,
+            device=inner.device,
+            requires_grad=inner.requires_grad,
+        )
+        made.inner = inner.detach()
+        return made
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = tree_map(lambda t: t.inner if isinstance(t, cls) else t, (args, kwargs or {}))
+        return tree_map(lambda t: cls(t) if isinstance(t, torch.Tensor) else t, func(*given[0], **given[1]))
+
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "relu": F.relu,
+    "sigmoid": torch.sigmoid,
+    "tanh": torch.tanh,
+    "gelu": F.gelu,
+    "silu": F.silu,
+    "leaky_relu": lambda x: F.leaky_relu(x, 0.1),
+    "elu": F.elu,
+    "softplus": F.softplus,
+    "softmax": lambda x: x.softmax(1),
+    "log_softmax": lambda x: x.log_softmax(1),
+    "layer_norm": lambda x: F.layer_norm(x, (6,)),
+    "batch_norm": lambda x: F.batch_norm(x, None, None, training=True),
+    "cross_entropy": lambda x: F.cross_entropy(x, torch.tensor([1, 2, 3, 0])),
+    "smooth_l1_loss": lambda x: F.smooth_l1_loss(x, x.detach() * 0.5),
+}
+
+
+def _both(function: Callable[[Any], Any], x: Any) -> tuple[Any, Any]:
+    first = torch.autograd.grad(function(x).pow(2).sum(), x, create_graph=True)[0]
+    return first, torch.autograd.grad(first.pow(2).sum(), x)[0]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_second_gradients_are_those_of_plain_tensors(name: str) -> None:
+    values = torch.randn(4, 6, generator=torch.Generator().manual_seed(0))
+    plain = _both(FUNCTIONS[name], values.clone().requires_grad_())
+    wrapped = _both(FUNCTIONS[name], Wrapper(values.clone().requires_grad_()))
+    for expected, found in zip(plain, wrapped, strict=True):
+        assert type(found) is Wrapper
+        torch.testing.assert_close(found.inner, expected.detach(), rtol=1e-4, atol=1e-5)
