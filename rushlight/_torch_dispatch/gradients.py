@@ -150,7 +150,7 @@ def rule_of(schema: Any) -> Rule | None:
 
 
 def is_run(op: Any) -> bool:
-    """Whether an op of a backward pass, which has no rule, is run by functions of Python's: on operands without
+    """Whether an op of a backward pass that has no rule is run by a function of Python: on operands without
     memory nothing that they make on the way can be kept for its gradient.
     """
     name = op._schema.op_name
