@@ -2,6 +2,8 @@
 """torch.mps: says that there is no GPU of Apple's."""
 from typing import Any
 
+def _is_in_bad_fork(*args: Any, **kwargs: Any) -> Any:
+    """As PyTorch's without such a device."""
 def current_allocated_memory(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""
 def device_count(*args: Any, **kwargs: Any) -> Any:

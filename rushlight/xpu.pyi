@@ -2,6 +2,10 @@
 """torch.xpu: says that there is no GPU of Intel's."""
 from typing import Any
 
+def _is_compiled(*args: Any, **kwargs: Any) -> Any:
+    """As PyTorch's without such a device."""
+def _is_in_bad_fork(*args: Any, **kwargs: Any) -> Any:
+    """As PyTorch's without such a device."""
 def current_device(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""
 def current_stream(*args: Any, **kwargs: Any) -> Any:

@@ -97,3 +97,20 @@ def _is_amx_tile_supported() -> bool:
 
 def _is_vnni_supported() -> bool:
     return bool(get_capabilities().get("avx512_vnni"))
+
+
+def _is_avx2_supported() -> bool:
+    return bool(get_capabilities().get("avx2"))
+
+
+def _is_avx512_supported() -> bool:
+    known = get_capabilities()
+    return all(known.get(f"avx512_{part}") for part in ("f", "vl", "bw", "dq"))
+
+
+def _is_avx512_bf16_supported() -> bool:
+    return bool(get_capabilities().get("avx512_bf16"))
+
+
+def _is_amx_fp16_supported() -> bool:
+    return _is_amx_tile_supported() and bool(get_capabilities().get("amx_fp16"))

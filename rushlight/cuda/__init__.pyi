@@ -23,6 +23,8 @@ from rushlight._engine.devices.cuda.stream_api import Event as Event
 from rushlight._engine.devices.cuda.graphs import MemPool as MemPool
 from rushlight._engine.devices.cuda.stream_api import Stream as Stream
 from rushlight._engine.devices.cuda.stream_api import StreamContext as StreamContext
+from rushlight._engine.devices.cuda.api import _is_compiled as _is_compiled
+from rushlight._engine.devices.cuda.api import _is_in_bad_fork as _is_in_bad_fork
 from rushlight._engine.devices.cuda.memory_api import caching_allocator_alloc as caching_allocator_alloc
 from rushlight._engine.devices.cuda.memory_api import caching_allocator_delete as caching_allocator_delete
 from rushlight._engine.devices.cuda.memory_api import caching_allocator_enable as caching_allocator_enable

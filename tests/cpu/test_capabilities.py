@@ -27,3 +27,15 @@ def test_denormals_are_zero_where_a_program_asks() -> None:
     finally:
         assert torch.set_flush_denormal(False)
     assert (small + small).max().item() > 0
+
+
+def test_questions_of_seeds_and_kernels() -> None:
+    """What libraries ask before they seed a device, or choose a kernel."""
+    known = torch.cpu.get_capabilities()
+    assert torch.cpu._is_avx2_supported() == bool(known.get("avx2"))
+    assert torch.cpu._is_avx512_supported() <= bool(known.get("avx512_f"))
+    assert torch.cpu._is_avx512_bf16_supported() == bool(known.get("avx512_bf16"))
+    assert torch.cpu._is_amx_fp16_supported() <= torch.cpu._is_amx_tile_supported()
+    for module in (torch.cuda, torch.xpu, torch.mps, torch.mtia):
+        assert vars(module)["_is_in_bad_fork"]() is False
+    assert not any(vars(module)["_is_compiled"]() for module in (torch.cuda, torch.xpu, torch.mtia))

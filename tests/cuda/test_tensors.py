@@ -229,14 +229,14 @@ def test_what_lies_around_a_training_run(tmp_path: object) -> None:
 
 def test_a_forked_child_may_not_use_it() -> None:
     code = (
-        "import os, rushlight as torch\nx = torch.ones(2, device='cuda')\nif os.fork() == 0:\n"
-        "    for use in (lambda: x + 1, lambda: torch.ones(1, device='cuda')):\n"
+        "import os, rushlight as torch\nx = torch.ones(2, device='cuda')\nbad = torch.cuda._is_in_bad_fork\n"
+        "if os.fork() == 0:\n    print(bad(), flush=True)\n    for use in (lambda: x + 1, lambda: torch.ones(1, device='cuda')):\n"
         "        try: use(); print('used')\n        except RuntimeError as e: print('forked subprocess' in str(e), flush=True)\n"
-        "    os._exit(0)\nos.wait()"
+        "    os._exit(0)\nos.wait()\nprint(bad(), torch.cuda._is_compiled())"
     )
     environment = {**os.environ, "RUSHLIGHT_CUDA": "simulated:1GB"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
-    assert done.stdout.split() == ["True", "True"], done.stderr
+    assert done.stdout.split() == ["True", "True", "True", "False", "True"], done.stderr
 
 
 def test_what_is_not_there_says_so() -> None:

@@ -58,6 +58,16 @@ def is_initialized() -> bool:
     return bool(platform().initialized)
 
 
+def _is_compiled() -> bool:
+    """Whether this build knows CUDA devices: it does, where one is there."""
+    return True
+
+
+def _is_in_bad_fork() -> bool:
+    """Whether this is a forked child of a process that has used a device, and so may use none."""
+    return platform().forked
+
+
 def init() -> None:
     """Make the current device ready; ops do that by themselves."""
     backend()
