@@ -15,12 +15,13 @@ from rushlight import Tensor, fx
 from rushlight._dynamo import config
 from rushlight._dynamo.exc import BackendCompilerFailed, FailOnRecompileLimitHit, Unsupported
 from rushlight._dynamo.inputs import Call, examples, tell_shapes
-from rushlight._dynamo.kinds import Sizes, SizesOfKind, kind_of
+from rushlight._dynamo.kinds import Said, Sizes, SizesOfKind, kind_of
 from rushlight._dynamo.marks import marked
 from rushlight._dynamo.utils import counters
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.dispatch.dispatcher import function
 from rushlight._engine.dispatch.overrides import public
+from rushlight._engine.dispatch.runners.indexing import _basic as _view_of
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import wrap
 from rushlight._engine.trace import choice
@@ -170,7 +171,8 @@ class Segment:
         wanted: tuple[int, ...],
     ) -> None:
         self.backend, self.sizes, self.path, self.wanted = backend, sizes, path, wanted
-        self.inputs, self.module = graph_of(node.path(), wanted)
+        self.said = Said()
+        self.inputs, self.module = graph_of(node.path(), wanted, self.said)
         self.compiled: Callable[..., Any] | None = None
 
     def at_once(self, arrays: dict[int, Any], aside: Any) -> None:
@@ -191,10 +193,10 @@ class Segment:
         if self.compiled is not None:
             return self.compiled
         given = [wrap(arrays[p]) for p in self.inputs]
-        said = self.sizes.said(self.module)
-        self.compiled = self.sizes.known(said, given)
+        self.compiled = self.sizes.known(self.said, self.module, given)
         if self.compiled is not None:
             return self.compiled
+        ops = len(self.module.graph.nodes)
         before, LOCAL.enabled = LOCAL.enabled, False
         try:
             own = examples(self.sizes.sizes.call, self.module, given)
@@ -209,16 +211,32 @@ class Segment:
         counters["frames"].update(("total", "ok"))
         calls = [n for n in self.module.graph.nodes if n.op.startswith("call")]
         counters["stats"].update(unique_graphs=1, calls_captured=len(calls))
-        self.sizes.note(self.module, said, given, self.compiled)
+        self.sizes.note(self.module, self.said, given, ops, self.compiled)
         return self.compiled
+
+
+# What programs write where an op has no public name: a method, with at most so many arguments.
+_SPOKEN = {"_overwritten": ("copy_", 2), "_view": ("view", 99), "_to_dtype": ("to", 2)}
+
+
+def _indexed(x: Any, basic: tuple[Any, ...], ones: tuple[int, ...], last: str) -> tuple[Any, Any, Any]:
+    """x[...] as `written` tells it; ones: where dims of one element are put in."""
+    if ones and (len(ones) > 1 or basic != (...,)):
+        return _view_of, (x, basic, ones, last), {}
+    if ones:
+        return "unsqueeze", (x, ones[0]), {}
+    index = basic[:-1] if basic[-1:] == (...,) and len(basic) > 1 else basic
+    return operator.getitem, (x, index[0] if len(index) == 1 else index), {}
 
 
 def written(row: Any, call: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
     """(function, or a method's name; arguments, keywords) of an op as a program would write it: without what
     is the default.
     """
+    if call is _view_of:
+        return _indexed(*args, **kwargs)
     if row is None:
-        return _derived(call), tuple(args), kwargs
+        return getattr(call, "target", None) or _derived(call), tuple(args), kwargs
     params = list(row.params)[len(args) :]
     given, rest = list(args), {n: v for n, v in kwargs.items() if not (n == "out" and v is None)}
     for p in params:
@@ -226,8 +244,8 @@ def written(row: Any, call: Any, args: Sequence[Any], kwargs: dict[str, Any]) ->
             break
         given.append(rest.pop(p.name))
     rest = {p.name: rest[p.name] for p in params if p.name in rest and rest[p.name] is not p.default}
-    if row.name == "_overwritten":
-        return "copy_", tuple(given), rest
+    if row.name in _SPOKEN and not rest and len(given) <= _SPOKEN[row.name][1]:
+        return _SPOKEN[row.name][0], tuple(given), rest
     if getattr(call, "writes", False) or set(row.where) == {"Tensor"}:
         return public(row, call).__name__, tuple(given), rest
     known = {"torch", "nn.functional", "Tensor"}.intersection(row.where)
@@ -264,8 +282,10 @@ def __getattr__(name: str) -> Any:
     return _private(row)
 
 
-def graph_of(nodes: Sequence[Node], wanted: Sequence[int]) -> tuple[list[int], fx.GraphModule]:
-    """(the places that come in, a module of the ops on their tensors, which gives those that are wanted)."""
+def graph_of(nodes: Sequence[Node], wanted: Sequence[int], said: Said) -> tuple[list[int], fx.GraphModule]:
+    """(the places that come in, a module of the ops on their tensors, which gives those that are wanted);
+    `said` is told what the ops are.
+    """
     root, graph, made = Module(), fx.Graph(), dict[int, Any]()
     inputs = [entry[0] for n in nodes for entry in n.entered]
     for number, place in enumerate(inputs):
@@ -290,6 +310,7 @@ def graph_of(nodes: Sequence[Node], wanted: Sequence[int]) -> tuple[list[int], f
     for n in nodes:
         op, args, kwargs = written(*n.said)
         step: Any = n.step
+        said.call(n.said[0], op, args, kwargs)
         if n.said[0] is ROWS["_tensor_of"]:  # of an array of a row's own
             made[n.first] = seen(args[0])
             continue
@@ -302,5 +323,6 @@ def graph_of(nodes: Sequence[Node], wanted: Sequence[int]) -> tuple[list[int], f
             )
             if r.given >= 0:
                 made[n.args[r.given]] = made[n.first + number]
+    said.add(*inputs, *wanted)
     graph.output(tuple([made[p] for p in wanted]))
     return inputs, fx.GraphModule(root, graph)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import FunctionType, MethodType
-from typing import Any
+from typing import Any, NamedTuple
 
 from rushlight import fx
 from rushlight._dynamo import config
@@ -12,6 +12,7 @@ from rushlight._dynamo.inputs import Call
 from rushlight._engine.core.switches import switches
 from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.trace.trace import told
 from rushlight.backends import cuda
 from rushlight.nn import Module
 
@@ -75,48 +76,167 @@ class Sizes:
     call: Call | None = None
 
 
+class Said:
+    """What the ops of a graph say, but for their numbers; and these."""
+
+    def __init__(self) -> None:
+        self._parts: list[Any] = []
+        self.numbers: list[Any] = []
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What graphs of the same ops have in common."""
+        return tuple(self._parts)
+
+    def add(self, *parts: Any) -> None:
+        """Something that tells graphs apart."""
+        self._parts += parts
+
+    def call(self, row: Any, op: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+        """An op on these arguments, tensors as places."""
+        self.add(op, len(args), *kwargs)
+        params = [] if row is None else list(row.params)
+        by_name = {p.name: p for p in params}
+        for i, value in enumerate(args):
+            self._value(value, bool(params) and _is_fixed(params[min(i, len(params) - 1)]))
+        for name, value in kwargs.items():
+            self._value(value, name in by_name and _is_fixed(by_name[name]))
+
+    def _value(self, value: Any, fixed: bool) -> None:
+        cls = value.__class__
+        if cls in (tuple, list):
+            self.add(cls, len(value))
+            for item in value:
+                self._value(item, fixed)
+        elif cls is slice:
+            self.add(cls)
+            for item in (value.start, value.stop, value.step):
+                self._value(item, fixed)
+        elif cls in _NUMBERS and not fixed:
+            self.add(cls)
+            self.numbers.append(repr(value))
+        else:
+            self.add(cls, told(value) or (value if cls.__hash__ else id(value)))
+
+
+_NUMBERS = (int, float)
+
+
+def _is_fixed(param: Any) -> bool:
+    """Whether another number makes another graph: which dims, and chances and such, which are no operands."""
+    return param.type == "float" or any(word in param.name for word in ("dim", "axis", "groups"))
+
+
+def numbers_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+    """The numbers among a call's arguments, in the order of kind_of(): of calls of one kind as many. None of
+    a call whose containers hold themselves.
+    """
+    found: list[str] = []
+    try:
+        _count([*args, *kwargs.values()], found, 0)
+    except RecursionError:
+        return []
+    return found
+
+
+def _count(values: Any, found: list[str], depth: int) -> None:
+    for value in values:
+        cls = value.__class__
+        if cls in _NUMBERS:
+            found.append(repr(value))
+        elif isinstance(value, (list, tuple)):
+            _count(value, found, depth)
+        elif isinstance(value, dict):
+            _count(value.values(), found, depth)
+        elif not (depth or isinstance(value, (Tensor, Module, MethodType, FunctionType)) or is_ours(cls)):
+            _count(getattr(value, "__dict__", _NOTHING).values(), found, 1)
+
+
+class _Made(NamedTuple):
+    """What a backend has made of a graph, for what, and what may be other than that: dims, numbers."""
+
+    shapes: _Shapes
+    free: set[tuple[int, int]]
+    compiled: Callable[..., Any]
+    module: fx.GraphModule
+    ops: int
+    numbers: list[str]
+    given: list[str]
+    others: set[int]
+
+
 class SizesOfKind:
     """Graphs of one kind of arguments that a backend gave back as they were: these compute the same ops at
-    other sizes, too.
+    other sizes and of other numbers, too.
 
-    So it is not asked again where PyTorch has a graph of free sizes: with dynamic=True, and without a
-    `dynamic` in those dims that have differed. A size of 0 or 1 is never free.
+    So it is not asked again where PyTorch has a graph of free sizes and numbers: with dynamic=True, and
+    without a `dynamic` in those dims, and of those arguments, that have differed. A size of 0 or 1 is never
+    free, nor are numbers that are no arguments of the call.
     """
 
     def __init__(self, sizes: Sizes) -> None:
         self.sizes = sizes
-        # By what the graph says: (sizes that it was made for, dims that are free, the graph).
-        self._made: dict[Any, list[tuple[_Shapes, set[tuple[int, int]], Callable[..., Any]]]] = {}
+        self._made: dict[Any, list[_Made]] = {}
+        # The numbers among the first call's arguments; those that have differed.
+        self._first: list[str] | None = None
+        self._others: set[int] = set()
 
-    @staticmethod
-    def said(module: fx.GraphModule) -> Any:
-        """The text of a graph, and the functions that it calls: several may have one name."""
-        return module.code, *[n.target for n in module.graph.nodes if n.op == "call_function"]
+    def _given(self) -> list[str]:
+        call = self.sizes.call
+        return [] if call is None else numbers_of(call.args, call.kwargs)
 
-    def known(self, said: Any, inputs: Sequence[Tensor]) -> Callable[..., Any] | None:
+    def known(self, said: Said, module: fx.GraphModule, inputs: Sequence[Tensor]) -> Any:
         """What runs a graph that says this at these sizes, if that is there."""
         if self.sizes.dynamic is False:
             return None
-        shapes = _shapes(inputs)
-        for made, free, compiled in self._made.get(said, ()):
-            if made != shapes and _serves(made, free, shapes):  # at these sizes it is another place's graph
-                return compiled
+        shapes, given = _shapes(inputs), self._given()
+        for made in self._made.get(said.key, ()):
+            others = _unequal(made.given, given)
+            if made.shapes == shapes and not others:
+                continue  # it is another place's graph
+            if others is None or not others <= made.others:
+                continue
+            if made.shapes == shapes or _serves(made.shapes, made.free, shapes):
+                if made.numbers == said.numbers:
+                    return made.compiled
+                if made.ops == len(made.module.graph.nodes):  # which the backend has left as it was
+                    by: Any = made.compiled
+                    return module if by is made.module else getattr(module, by.__func__.__name__)
         return None
 
     def note(
-        self, module: fx.GraphModule, said: Any, inputs: Sequence[Tensor], compiled: Callable[..., Any]
+        self,
+        module: fx.GraphModule,
+        said: Said,
+        inputs: Sequence[Tensor],
+        ops: int,
+        compiled: Callable[..., Any],
     ) -> None:
-        """The backend has made this of it."""
+        """The backend, given a graph of so many nodes, has made this of it."""
+        given, dynamic = self._given(), self.sizes.dynamic
+        if self._first is None:
+            self._first = given
+        if dynamic or not (dynamic is None and config.assume_static_by_default):
+            self._others = set(range(len(given)))
+        elif config.automatic_dynamic_shapes:
+            self._others |= _unequal(self._first, given) or set()
         if compiled is not module and getattr(compiled, "__self__", None) is not module:
             return
         shapes, free = _shapes(inputs), set[tuple[int, int]]()
-        if self.sizes.dynamic or not (self.sizes.dynamic is None and config.assume_static_by_default):
+        if dynamic or not (dynamic is None and config.assume_static_by_default):
             free = {(i, d) for i, shape in enumerate(shapes) for d, n in enumerate(shape) if n > 1}
-        made = self._made.setdefault(said, [])
-        for before, known, _ in made if config.automatic_dynamic_shapes else ():
-            if list(map(len, before)) == list(map(len, shapes)):
-                free |= known | _differing(before, shapes)
-        made.append((shapes, free, compiled))
+        several = self._made.setdefault(said.key, [])
+        for before in several if config.automatic_dynamic_shapes else ():
+            if list(map(len, before.shapes)) == list(map(len, shapes)):
+                free |= before.free | _differing(before.shapes, shapes)
+        several.append(_Made(shapes, free, compiled, module, ops, said.numbers, given, set(self._others)))
+
+
+def _unequal(first: list[str], second: list[str]) -> set[int] | None:
+    """Which numbers differ; None where there are more of them."""
+    if len(first) != len(second):
+        return None
+    return {i for i, (a, b) in enumerate(zip(first, second, strict=True)) if a != b}
 
 
 def _shapes(inputs: Sequence[Tensor]) -> _Shapes:

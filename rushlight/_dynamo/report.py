@@ -7,6 +7,7 @@ from traceback import FrameSummary
 from typing import Any, NamedTuple
 
 from rushlight._dynamo.api import compile as made
+from rushlight._dynamo.kinds import Said
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.kernels.runtime.stages import Run
 from rushlight._engine.trace import choice
@@ -153,7 +154,7 @@ def _module(node: Node) -> Any:
     if not nodes:
         return None
     last: Any = nodes[-1]
-    return graph_of(nodes, [last.first + i for i in range(len(last.step.results))])[1]
+    return graph_of(nodes, [last.first + i for i in range(len(last.step.results))], Said())[1]
 
 
 def _line(where: str) -> tuple[str, int]:

@@ -249,3 +249,171 @@ def test_settings_that_are_sets() -> None:
         assert getattr(config, name) == set()
     with config.patch(reorderable_logging_functions={print}):
         assert print in config.reorderable_logging_functions
+
+
+@pytest.fixture
+def foo() -> Any:
+    """An op of a program's own, whose function reads values; how often it was called."""
+    calls: list[int] = []
+
+    @torch.library.custom_op("told_whole::foo", mutates_args=())
+    def foo(x: torch.Tensor, n: int = 2) -> torch.Tensor:
+        calls.append(n)
+        return torch.from_numpy(np.asarray(x.numpy() * n + 1)) + torch.rand(3)
+
+    foo.register_fake(lambda x, n=2: torch.empty_like(x))
+    foo.calls = calls
+    return foo
+
+
+def test_an_op_of_a_programs_own_is_one_node(foo: Any) -> None:
+    asked = Asked()
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return foo(x + 1, 3) * 2 + torch.ops.told_whole.foo.default(x)
+
+    compiled = torch.compile(f, backend=asked, fullgraph=True)
+    for _ in range(5):
+        x = torch.randn(3)
+        torch.manual_seed(3)
+        wanted = f(x)
+        torch.manual_seed(3)
+        foo.calls.clear()
+        assert compiled(x).equal(wanted)
+        assert foo.calls == [3, 2]
+    assert len(asked.graphs) == 1
+    called = [n.target for n in asked.graphs[0].graph.nodes if n.op == "call_function"]
+    assert called.count(torch.ops.told_whole.foo.default) == 2
+    assert "torch.ops.told_whole.foo.default(add, 3)" in asked.graphs[0].code
+    assert compiled(torch.ones(3, requires_grad=True)).shape == (3,)
+
+
+def test_an_op_made_of_others_is_one_node() -> None:
+    lib, asked = torch.library.Library("told_whole", "FRAGMENT"), Asked()
+    lib.define("twice(Tensor x, float by=2.0) -> Tensor")
+    lib.impl("twice", lambda x, by=2.0: x * by + 1, "CompositeImplicitAutograd")
+    compiled = torch.compile(lambda x: torch.ops.told_whole.twice(x, by=4.0), backend=asked)
+    for _ in range(3):
+        assert compiled(torch.ones(2)).tolist() == [5, 5]
+    assert [n.op for n in asked.graphs[0].graph.nodes] == ["placeholder", "call_function", "output"]
+
+
+def test_an_op_that_does_not_tell_its_shape() -> None:
+    @torch.library.custom_op("told_whole::most", mutates_args=())
+    def most(x: torch.Tensor) -> torch.Tensor:
+        return x[x > 0].clone()
+
+    most.register_fake(lambda x: torch.empty_like(x))
+    compiled = torch.compile(lambda x: most(x) + 1, backend=Asked())
+    for x in (torch.ones(3), torch.ones(3), torch.ones(3), torch.tensor([1.0, -1.0, 1.0]), -torch.ones(3)):
+        assert compiled(x).equal(x[x > 0] + 1)
+
+
+class Option:
+    """An object that holds a number."""
+
+    by = 0
+
+
+def _by_attribute(x: torch.Tensor, i: int) -> Any:
+    given = Option()
+    given.by = i
+    return x, given
+
+
+class Own(torch.nn.Module):
+    """Counts its calls."""
+
+    n = 1
+
+    def forward(self, x: torch.Tensor, i: int) -> torch.Tensor:
+        self.n += i - i + 1
+        return x * self.n
+
+
+@pytest.mark.parametrize(
+    ("f", "numbers", "wanted"),
+    [  # as often as PyTorch asks
+        (lambda x, i: x[i] * (i + 2), range(6), [1, 2, 2, 2, 2, 2]),
+        (lambda x, i: x * i, (0.5, 1.5, 0.0, 1.0), [1, 2, 2, 2]),
+        (lambda x, i: x[: i + 1].reshape(-1).expand(i, -1).sum(), (2, 3, 4, 5), [1, 2, 2, 2]),
+        (lambda x, i: x * i if i > 4 else x + i, (2, 3, 4, 5, 6), [1, 2, 2, 3, 3]),
+        (lambda x, i: x.sum(i), (0, 1), [1, 2]),
+        (lambda x, i: F.dropout(x, i, True), (0.25, 0.5, 0.75), [1, 2, 3]),
+        (Own(), (1, 1, 1), [1, 2, 3]),
+    ],
+)
+def test_numbers_that_differ(f: Any, numbers: Any, wanted: list[int]) -> None:
+    asked, told = Asked(), []
+    compiled = torch.compile(f, backend=asked)
+    for i in numbers:
+        x = torch.randn(8, 3)
+        found = compiled(x, i)
+        told.append(len(asked.graphs))
+        if not isinstance(f, Own) and isinstance(numbers[0], int):
+            assert found.equal(f(x, i))
+    assert told == wanted
+
+
+def test_numbers_of_an_object_and_of_a_closure() -> None:
+    asked, held = Asked(), [2]
+    compiled = torch.compile(lambda x, given: x * given.by, backend=asked)
+    for i in range(2, 6):
+        assert compiled(*_by_attribute(torch.ones(2), i)).tolist() == [i, i]
+    assert len(asked.graphs) == 2
+    compiled = torch.compile(lambda x: x * held[0], backend=asked)
+    for i in range(2, 6):
+        held[0] = i
+        assert compiled(torch.ones(2)).tolist() == [i, i]
+    assert len(asked.graphs) == 2 + 4
+
+
+def test_a_number_and_a_backend_that_changes_its_graph() -> None:
+    graphs: list[Any] = []
+
+    def doubling(module: Any, inputs: Any) -> Any:
+        graphs.append(module)
+        out = next(n for n in module.graph.nodes if n.op == "output")
+        with module.graph.inserting_before(out):
+            out.args = ((module.graph.call_function(torch.add, (out.args[0][0], out.args[0][0])),),)
+        module.recompile()
+        return module.forward
+
+    compiled = torch.compile(lambda x, i: x * i, backend=doubling)
+    for i in (2, 3, 4, 5):
+        assert compiled(torch.ones(2), i).tolist() == [2 * i, 2 * i]
+    assert len(graphs) == 4  # what it would make of another number's is not known
+
+
+def test_views_are_what_a_program_writes() -> None:
+    asked = Asked()
+
+    def f(x: torch.Tensor) -> Any:
+        return (
+            x[0],
+            x[:, 1:],
+            x[..., None],
+            x[-1, 1],
+            x[...],
+            x.view(-1),
+            x.view(3, 2),
+            x.double(),
+            x[None, :1],
+        )
+
+    compiled = torch.compile(f, backend=asked)
+    for i in range(3):
+        x = torch.arange(6.0).view(2, 3) + i
+        assert [(t.tolist(), t.stride()) for t in compiled(x)] == [(t.tolist(), t.stride()) for t in f(x)]
+    (graph,) = asked.graphs
+    told = [line.partition(";")[0].partition(" = ")[2] for line in graph.code.splitlines() if "l_x_" in line]
+    assert told[1:9] == [
+        "l_x_[0]",
+        "l_x_[(slice(None, None, None), slice(1, 3, 1))]",
+        "l_x_.unsqueeze(2)",
+        "l_x_[(-1, 1)]",
+        "l_x_[Ellipsis]",
+        "l_x_.view(-1)",
+        "l_x_.view(3, 2)",
+        "l_x_.to(torch.float64)",
+    ]

@@ -34,7 +34,7 @@ from rushlight._engine.tensors.tensor import Tensor, expect_unfilled
 from rushlight._engine.trace.entrances import looks
 from rushlight._engine.trace.learning import ROOM, Learning
 from rushlight._engine.trace.recorder import Array, place_of, root
-from rushlight._engine.trace.region_recorder import RegionRecorder, Suspended
+from rushlight._engine.trace.region_recorder import RegionRecorder, Suspended, Whole, silent
 from rushlight._engine.trace.shells import Shells
 from rushlight._engine.trace.trace import (
     PLAINLY,
@@ -208,6 +208,27 @@ class Region(Learning, Writes, Updates, Shells):
         finally:
             modes.append(self)
         return self.learnt(formula, mark, values, found)
+
+    def custom(
+        self, op: Any, run: Any, how: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """An op of a program's own: a graph that is handed over holds it as one. With gradients, or where it
+        writes to what it is given or does not say what it gives, by what it calls.
+        """
+        modes, (*_, leaves) = STACK.modes, how
+        here = self.program is not None and modes[-1] is self and self.mine() and self.unit is None
+        plain = all([v.__class__ in PLAIN for v in leaves if isinstance(v, Tensor)])
+        if not here or not plain or silent(op) or tracked(leaves, {}):
+            return run(*how)
+        whole = self.trace.whole.get(op)
+        if whole is None:
+            whole = self.trace.whole[op] = Whole(self.trace, op)
+        modes.pop()
+        try:
+            with self.lock:
+                return self._match_op(None, whole, args, kwargs)
+        finally:
+            modes.append(self)
 
     def late(self, shells: tuple[Tensor, ...]) -> bool:
         """After another thread had computed while an op was matched: whether the op was among what it did."""

@@ -71,6 +71,11 @@ class Entry:
         self.operands, self.outs, self._read = moved(self.operands), moved(self.outs), None
 
     @property
+    def acts(self) -> bool:
+        """Whether it is code of a program's own, which may do anything beside."""
+        return bool(getattr(self.function, "acts", False))
+
+    @property
     def draws(self) -> bool:
         """Whether an op draws random numbers: leaving it out would change the next ones."""
         row = getattr(self.function, "row", None) or next(

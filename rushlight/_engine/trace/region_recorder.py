@@ -13,6 +13,7 @@ import numpy as np
 
 from rushlight._engine.autograd import hooks
 from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.core.pytree import tree_map
 from rushlight._engine.core.recording import TAPE, constant
 from rushlight._engine.dispatch.interpreters import MODES, STACK
 from rushlight._engine.lazy import our_module
@@ -22,7 +23,7 @@ from rushlight._engine.tensors.gradient import Gradient, as_kept
 from rushlight._engine.tensors.lazy_views import Pending
 from rushlight._engine.tensors.tensor import Tensor, wrap
 from rushlight._engine.trace import walks
-from rushlight._engine.trace.recorder import Array
+from rushlight._engine.trace.recorder import Array, flat
 
 
 class Suspended:
@@ -45,6 +46,60 @@ class Suspended:
         MODES.append(region)
         if self.at >= 0:
             STACK.modes.insert(self.at, region)
+
+
+class Whole:
+    """A call of an op of a program's own, `op`, which graphs that are handed over hold as one: `target`.
+
+    The op must say the shapes of its results (register_fake), or be made of others.
+    """
+
+    acts = True
+
+    def __init__(self, trace: Any, op: Any) -> None:
+        self.trace, self.op, self.target = trace, op, op._opoverload
+        self.name = str(op)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What the op gives, of which the region hears nothing else."""
+        region = self.trace.region
+        if region is None or region.recorder not in TAPE:
+            return self.op._call(args, kwargs)
+        with Suspended(region):
+            out = self.op._call(args, kwargs)
+            told = self._tells(args, kwargs, out)
+        if region.unit is not None:
+            region.unit.nodes.clear()  # its result is tracked by none
+            given = tree_map(_array_of, (list(args), kwargs))
+            region.recorder.run(self, tuple(given), out, None)
+            if not told:
+                region.unit.fail("the shape of a result depends on values")
+        return out
+
+    def _tells(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> bool:
+        """Whether the op gives, without values, results of these shapes."""
+        try:
+            given = tree_map(_on_meta, (list(args), kwargs))
+            said = self.op._call(tuple(given[0]), given[1])
+        except Exception:  # of whatever kind: a function of the program's
+            return False
+        return [t.shape for t in flat(said) if isinstance(t, Tensor)] == [
+            t.shape for t in flat(out) if isinstance(t, Tensor)
+        ]
+
+
+def silent(op: Any) -> bool:
+    """Whether an op of a program's own does not say what it gives, or writes to what it is given."""
+    writes = op._mutates or (op._schema is not None and op._schema.writes)
+    return bool(writes) or not (op._composite or "Meta" in op._kernels)
+
+
+def _array_of(value: Any) -> Any:
+    return value._array if isinstance(value, Tensor) else value
+
+
+def _on_meta(value: Any) -> Any:
+    return value.to("meta") if isinstance(value, Tensor) else value
 
 
 class RegionRecorder:

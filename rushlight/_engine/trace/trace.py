@@ -156,8 +156,7 @@ class Node:
         self.latest: Any = None, None
         self.seen = 0
         self.programs: dict[Any, Any] = {}
-        # Of shells that lived at the end of a segment, by their places: the program, and which of its
-        # results each got.
+        # Of shells that lived at a segment's end, by places: the program, and which of its results each got.
         self.fills: dict[tuple[int, ...], Any] = {}
         # Whether the step is to run as it is, each time.
         self.fixed = False
@@ -291,10 +290,11 @@ class Trace:
         self.gain, self.price = 0.3, 0.0
         # Who runs calls that are matched and not timed (choice.py).
         self.matched: Any = None
-        # What makes a segment's program: of a path, its node, and the places that are wanted.
+        # What makes a segment's program: of a path, its node, and the places that are wanted; for it, what
+        # stands for calls of ops of a program's own (region_recorder.py).
         self.program: Any = None
-        # Where segments ended, and why, if somebody asks.
-        # (why, where, whether fullgraph=True refuses it).
+        self.whole: dict[Any, Any] = {}
+        # Where segments ended, if somebody asks: (why, where, whether fullgraph=True refuses it).
         self.ends: list[tuple[str, str, bool]] | None = None
 
     def values(self, t: Tensor) -> Array:
@@ -418,8 +418,9 @@ class Unit:
             if t._storage is not None and t._storage.version != v
         ]
         effects = bool(self.writes) or any(
-            (t.kind == "run" and not t.outs) or Entry(t.kind, t.function, t.operands).draws
+            (t.kind == "run" and not t.outs) or e.acts or e.draws
             for t in self.entries
+            for e in (Entry(t.kind, t.function, t.operands),)
         )
         return Step(self.entries, self.sizes, results, many, node, bumps, sorted(self.writes), effects)
 
