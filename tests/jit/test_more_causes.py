@@ -347,3 +347,44 @@ def test_attributes_do_not_hide_methods_of_scripted_modules(tmp_path):
 
     whole = torch.jit.trace(Exporting(), x, check_trace=False)  # of a class that exports, all are there
     assert whole.named._c.getattr("code") == 3 and whole.own() == 3
+
+
+@pytest.mark.parametrize("norm", [2, 1.5])
+@pytest.mark.parametrize(
+    ("pool", "shape"),
+    [
+        (torch.nn.LPPool1d, (1, 2, 9)),
+        (torch.nn.LPPool2d, (1, 2, 9, 9)),
+        (torch.nn.LPPool3d, (1, 2, 9, 9, 9)),
+    ],
+)
+def test_the_norm_of_a_pool_is_any_number(tmp_path, pool, shape, norm):
+    made, x = pool(norm, 3), torch.rand(*shape)
+    script = torch.jit.script(made)
+    assert torch.allclose(script(x), made(x))
+    script.save(str(tmp_path / "file"))
+    assert torch.allclose(torch.jit.load(str(tmp_path / "file"))(x), made(x))
+
+
+def test_tuples_of_what_has_no_order_are_not_sorted():
+    def in_place():
+        found = [({1: 2}, {2: 3})]
+        found.sort()
+        return found
+
+    def anew():
+        return sorted([(1, {2: 3})])
+
+    for f, kind in (
+        (in_place, r"\(Dict\(int, int\), Dict\(int, int\)\)"),
+        (anew, r"\(int, Dict\(int, int\)\)"),
+    ):
+        with pytest.raises(RuntimeError, match=f"Contained elements in {kind} are not sortable. Only Int"):
+            torch.jit.script(f)()
+
+    def sound():
+        found = [(2, "b", (1.0, True)), (1, "a", (2.0, False))]
+        found.sort()
+        return found, sorted(found)
+
+    assert torch.jit.script(sound)() == sound()

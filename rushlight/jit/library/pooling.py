@@ -47,7 +47,7 @@ def avg_pool3d(
 
 def lp_pool1d(
     input: Tensor,
-    norm_type: float,
+    norm_type: number,
     kernel_size: list[int],
     stride: list[int] | None = None,
     ceil_mode: bool = False,
@@ -60,7 +60,7 @@ def lp_pool1d(
 
 def lp_pool2d(
     input: Tensor,
-    norm_type: float,
+    norm_type: number,
     kernel_size: list[int],
     stride: list[int] | None = None,
     ceil_mode: bool = False,
@@ -73,7 +73,7 @@ def lp_pool2d(
 
 def lp_pool3d(
     input: Tensor,
-    norm_type: float,
+    norm_type: number,
     kernel_size: list[int],
     stride: list[int] | None = None,
     ceil_mode: bool = False,

@@ -24,6 +24,7 @@ from rushlight.jit.awaiting import (
 from rushlight.jit.frontend import Error
 from rushlight.jit.printing import told
 from rushlight.jit.program.containers import ScriptDict, ScriptList
+from rushlight.jit.program.graphtext import shown
 from rushlight.jit.program.types import Type, of_value
 from rushlight.nn import functional as F
 
@@ -188,8 +189,22 @@ def set_item(where: Any, index: Any, value: Any) -> None:
     where[index] = value
 
 
+def _has_order(of: Any) -> bool:
+    """Whether values of a type can be sorted."""
+    if of.kind == "Tuple":
+        return all(map(_has_order, of.args))
+    return of.kind in ("int", "bool", "float", "str", "Tensor", "Class")
+
+
 def comparable(found: list[Any]) -> list[Any]:
-    """A list that is to be sorted; RuntimeError where its elements are of several types."""
+    """A list that is to be sorted; RuntimeError where its elements are of several types, or tuples of what
+    has no order.
+    """
+    if found and isinstance(found[0], tuple) and not _has_order(kind := of_value(found[0])):
+        raise RuntimeError(
+            f"Contained elements in {shown(kind)} are not sortable. Only Int, Bool, Float, String, Tensor, a "
+            "User Defined Class with __lt__ method defined or Tuples of aforementioned types can be sorted."
+        )
     kinds = list(dict.fromkeys(str(of_value(item)) for item in found if not hasattr(item, "_type")))
     if len(kinds) > 1:
         raise RuntimeError(f"Only values of same type can be compared. Found {kinds[0]} and {kinds[1]}")
