@@ -29,7 +29,7 @@ from rushlight._engine.core.settings import settings
 from rushlight._engine.core.tracebacks import own
 from rushlight._engine.dispatch.interpreters import PLAIN
 from rushlight._engine.kernels.runtime import tiers
-from rushlight._engine.kernels.runtime.tiers import deadline
+from rushlight._engine.kernels.runtime.tiers import at_once, deadline
 from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.generator import Generator, default_generator
 from rushlight._engine.tensors.storages import memory_pages
@@ -275,14 +275,13 @@ class Compiled:
         start, begin = time.perf_counter(), time.thread_time()
         until = None if self.budget is None else start + self.budget - plan.seconds
         # In the background: every kernel is asked for, none is waited for.
-        changes = (
-            {}
-            if settings.kernels == "numpy"
-            else {"hot_calls": 1}
-            if (self.background and plan.calls == 1)
-            else {"kernels": "llvm"}
-        )
-        with settings.using(**changes, autotune=self.search or settings.autotune), deadline(until):
+        beside = self.background and plan.calls == 1
+        changes = {"hot_calls": 1} if beside and settings.kernels != "numpy" else {}
+        with (
+            settings.using(**changes, autotune=self.search or settings.autotune),
+            nullcontext() if beside else at_once(),
+            deadline(until),
+        ):
             if (plan.calls > 1 or self.fullgraph) and _RECORDS.acquire(blocking=False):
                 try:
                     with uncollected() as resume:

@@ -23,11 +23,11 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.in_place import remember, unrecorded
 from rushlight._engine.autograd.node import TRACES, AccumulateGrad
 from rushlight._engine.core.recording import TAPE
-from rushlight._engine.core.settings import settings
 from rushlight._engine.dispatch.arguments import without_missing
 from rushlight._engine.dispatch.interpreters import MATCHERS, MODES, PLAIN, STACK
 from rushlight._engine.dispatch.overrides import past_interpreters
 from rushlight._engine.kernels.runtime.team import pointer
+from rushlight._engine.kernels.runtime.tiers import at_once
 from rushlight._engine.tensors.lazy_views import Pending
 from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fresh, storage
 from rushlight._engine.tensors.tensor import Tensor, expect_unfilled
@@ -583,8 +583,7 @@ class Region(Learning, Writes, Updates, Shells):
         """What the op does, and its result."""
         if self.context is None:
             self.context = ExitStack()
-            if settings.kernels != "numpy":
-                self.context.enter_context(settings.using(kernels="llvm"))
+            self.context.enter_context(at_once())
         unit = self.unit = Unit(tensors)
         TRACES.add(self._noted)
         TRACES.asked, TRACES.listener = True, self._renamed

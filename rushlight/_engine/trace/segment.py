@@ -13,7 +13,7 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Container, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager
 from hashlib import sha256
 from typing import Any
 
@@ -24,6 +24,7 @@ from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.runtime.handwritten_stages import Scratch
 from rushlight._engine.kernels.runtime.stages import Run
 from rushlight._engine.kernels.runtime.team import pointer
+from rushlight._engine.kernels.runtime.tiers import at_once
 from rushlight._engine.numerics.rng import default_engine
 from rushlight._engine.ops.creation.filled import Fill
 from rushlight._engine.tensors.storages import memory_pages
@@ -596,7 +597,7 @@ class Program:
                 and (self._stays(p, arrays[p], region) if elsewhere is None else p in elsewhere)
             }
             self.bound_at, found.bound = self.runs, stable
-            with settings.using(kernels="llvm") if settings.kernels != "numpy" else ExitStack():
+            with at_once():
                 self.made = Compiled(self.plain, arrays, stable, self.copied, found.proven)
             memory_pages.give_back()  # what compiling has freed
             region.trace.compiled += 1

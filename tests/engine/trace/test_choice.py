@@ -5,6 +5,7 @@ import itertools
 import pytest
 
 import rushlight as torch
+from rushlight._engine.core.settings import on_change, settings
 from rushlight._engine.tensors import tensor
 from rushlight._engine.trace import choice, matching
 from rushlight._engine.trace.compiled import AT_ONCE
@@ -168,3 +169,30 @@ def test_integers_and_sizes_are_all_that_an_outline_leaves_out():
     for other in (x.double(), torch.ones(2), x.clone().requires_grad_(), 1.0):
         assert of(other, 3) != of(x, 3)
     assert of(x, True) != of(x, False) and of(x, 2.0) != of(x, 3.0)
+
+
+@pytest.mark.skipif(settings.kernels == "numpy", reason="there are no tiers")
+def test_plans_of_eager_calls_live_on_while_others_are_learnt():
+    """What records and compiles asks for kernels at once, and changes no setting: that drops all plans."""
+    dropped: list[int] = []
+
+    def forget():
+        dropped.append(1)
+
+    def step(x):
+        y = (x * 2).exp().sum()
+        return y * float(y > 0)
+
+    x = torch.ones(300)
+    with settings.using(kernels="auto"):
+        step(x)
+        on_change.append(forget)
+        try:
+            runner = torch.compile(step)
+            trace = matching.Trace()
+            for _ in range(6):
+                runner(x)
+                choice.call(trace, step, (x,), {})
+            assert trace.compiled and not dropped
+        finally:
+            on_change.remove(forget)

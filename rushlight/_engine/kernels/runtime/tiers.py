@@ -33,8 +33,9 @@ class _Compiler:
     def __init__(self) -> None:
         self.queue: queue.SimpleQueue[Tiered | threading.Event] = queue.SimpleQueue()
         self.thread: threading.Thread | None = None
-        # Until when kernels="llvm" compiles at once.
+        # Until when kernels="llvm" compiles at once; how many ask that all be compiled at once as with that.
         self.until: float | None = None
+        self.asked = 0
 
 
 _compiler = _Compiler()
@@ -114,7 +115,9 @@ class Tiered:
             return False
         if not self.exact:
             return self._compiled()
-        if mode == "llvm" and (_compiler.until is None or time.perf_counter() < _compiler.until):
+        if (mode == "llvm" or _compiler.asked) and (
+            _compiler.until is None or time.perf_counter() < _compiler.until
+        ):
             return self._compiled()
         if self._state == COLD:
             self._count(arrays)
@@ -217,6 +220,20 @@ def deadline(moment: float | None) -> Iterator[None]:
         yield
     finally:
         _compiler.until = before
+
+
+@contextmanager
+def at_once() -> Iterator[None]:
+    """Compile kernels at their first calls, as with the setting kernels="llvm": but that is a setting, and to
+    change it drops all plans of calls, which hold for either.
+    """
+    with _lock:
+        _compiler.asked += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _compiler.asked = max(_compiler.asked - 1, 0)  # in a child process it began anew
 
 
 def wait() -> None:
