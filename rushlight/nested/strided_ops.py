@@ -118,7 +118,18 @@ def _copy(func: Any, input: Strided, src: Any, non_blocking: bool = False) -> St
 
 
 def _clone(func: Any, input: Strided, *, memory_format: Any = torch.preserve_format) -> Strided:
-    return input.like(input._values.clone()) if memory_format is torch.preserve_format else _copied(input)
+    if memory_format is torch.preserve_format:
+        return input.like(input._values.clone())
+    if memory_format is not None and memory_format is not torch.contiguous_format:
+        raise RuntimeError(
+            "Nested tensor clone supports Preserve and Contiguous memory formats, called clone with memory "
+            f"format: {_camel(memory_format.name)}"
+        )
+    return _copied(input)
+
+
+def _camel(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("_"))
 
 
 def _contiguous(func: Any, input: Strided, memory_format: Any = None) -> Strided:
@@ -284,18 +295,22 @@ def _cut(x: Strided, sizes: list[int]) -> tuple[Strided, ...]:
 
 def _shape(x: Strided, name: str, shape: Any) -> list[list[int]]:
     """The components' sizes in a view of these sizes, in which -1 is the old size, or found by the others."""
-    if not len(x):
-        raise RuntimeError("empty nested tensor cannot be reshaped")
     if not shape:
         raise RuntimeError("shape '[]' is invalid for a nested tensor")
+    if not len(x):
+        raise RuntimeError("empty nested tensor cannot be reshaped")
     if shape[0] != len(x):
         raise RuntimeError(
             f"{name}: For now nested {name} cannot change or infer the implicit batch dimension: "
             f"it is {len(x)}"
         )
     wanted, ndim = list(shape[1:]), x.dim() - 1
-    if wanted[ndim:].count(-1) > 1:
+    if any(n < -1 for n in wanted):
+        raise RuntimeError(f"invalid shape dimension {next(n for n in wanted if n < -1)}")
+    if len(wanted) > ndim and max(wanted[:ndim].count(-1), wanted[ndim:].count(-1)) > 1:
         raise RuntimeError("only one dimension can be inferred")
+    if -1 in wanted[:ndim] and -1 in wanted[ndim:]:
+        raise RuntimeError("nested tensor does not infer shape")
     found = []
     for size in x.places.sizes:
         new = [old if n == -1 else n for n, old in zip(wanted, size)] + wanted[ndim:]

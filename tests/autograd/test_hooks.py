@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Any
 
 import pytest
@@ -41,3 +42,20 @@ def test_a_nodes_number_says_when_it_runs() -> None:
         t.register_hook(lambda grad, number=number: order.append(number))
     c.sum().backward()
     assert order == [98, 100, 99] and x.grad is not None and x.grad.tolist() == [5.0, 5.0]
+
+
+def test_assigned_hooks_are_those_that_are_called() -> None:
+    x = torch.ones(2, requires_grad=True)
+    x.register_hook(lambda g: g * 3)
+    x._backward_hooks = OrderedDict({7: lambda g: g * 10})
+    x.sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [10.0, 10.0] and list(x._backward_hooks) == [7]
+    x._backward_hooks = None
+    x.grad = None
+    x.sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0] and not x._backward_hooks
+    plain: Any = torch.ones(2)
+    assert plain._backward_hooks is None
+    plain._backward_hooks = OrderedDict()
+    plain._backward_hooks["never"] = 1 / 1
+    assert plain._backward_hooks == {"never": 1.0}

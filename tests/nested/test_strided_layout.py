@@ -150,3 +150,28 @@ def test_sizes_are_compared_with_those_of_nested_tensors() -> None:
         torch.zeros(2).is_same_size(nested)
     with pytest.raises(RuntimeError, match="Self is nested. While Other is not nested"):
         nested.is_same_size(torch.zeros(2))
+
+
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        ((2, -1, -2), "invalid shape dimension -2"),
+        ((2, 2, 2, -1, -1), "only one dimension can be inferred"),
+        ((2, -1, -1, 1), "only one dimension can be inferred"),
+        ((2, -1, 2, -1), "nested tensor does not infer shape"),
+        ((), r"shape '\[\]' is invalid for a nested tensor"),
+    ],
+)
+def test_which_sizes_of_a_view_are_refused(shape: tuple[int, ...], words: str) -> None:
+    x = torch.nested.nested_tensor([torch.randn(2, 4), torch.randn(3, 4)])
+    for name in ("view", "reshape"):
+        with pytest.raises(RuntimeError, match=words):
+            getattr(x, name)(shape)
+
+
+def test_clones_are_of_two_formats() -> None:
+    x = _made()
+    for form in (torch.preserve_format, torch.contiguous_format):
+        assert x.clone(memory_format=form).is_nested
+    with pytest.raises(RuntimeError, match="called clone with memory format: ChannelsLast3d"):
+        x.clone(memory_format=torch.channels_last_3d)

@@ -69,3 +69,18 @@ def test_second_gradients_are_those_of_plain_tensors(name: str) -> None:
     for expected, found in zip(plain, wrapped, strict=True):
         assert type(found) is Wrapper
         torch.testing.assert_close(found.inner, expected.detach(), rtol=1e-4, atol=1e-5)
+
+
+class Slotted(Wrapper):
+    """Holds its tensor in a slot."""
+
+    __slots__ = ("inner",)
+
+
+def test_inputs_of_transforms_are_copied_with_their_slots() -> None:
+    x: Any = Slotted(torch.tensor([1.0, -2.0, 3.0]))
+    function: Any = lambda t: (t.relu() * t).sum()
+    found: Any = torch.autograd.functional.hessian(
+        function, x, outer_jacobian_strategy="forward-mode", vectorize=True
+    )
+    assert found.inner.tolist() == [[2.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 2.0]]

@@ -7,7 +7,7 @@ import sys
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter, itemgetter
 from typing import Any
 from weakref import WeakValueDictionary
@@ -64,6 +64,14 @@ def on_tensor(t: Any, hook: Callable[[Any], Any]) -> Any:
     if t._grad_node is None:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     return _added(hooks_of(t._grad_node).tensor, (t._output_nr, hook))
+
+
+def replace_on_tensor(t: Any, hooks: Mapping[int, Callable[[Any], Any]]) -> None:
+    """Let these functions, and no others, be the hooks on a tensor's gradient."""
+    table = hooks_of(t._grad_node).tensor
+    for key in [key for key, (place, _) in table.items() if place == t._output_nr]:
+        del table[key]
+    table.update((key, (t._output_nr, hook)) for key, hook in hooks.items())
 
 
 def after_accumulation(t: Any, hook: Callable[[Any], None]) -> Any:

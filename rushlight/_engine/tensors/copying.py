@@ -64,7 +64,7 @@ AMONG_OURS = -1
 
 
 # What is kept among a tensor's attributes, and is no matter of its copies.
-_OWN = ("_cdata", "_grad_dtype", "_retains_grad")
+_OWN = ("_cdata", "_grad_dtype", "_retains_grad", "_unheard_hooks")
 
 
 def attributes(t: Tensor) -> dict[str, Any]:

@@ -98,11 +98,24 @@ class Gradient(_Tensor):
     @property
     def _backward_hooks(self) -> Any:
         """The functions of register_hook by their numbers, None where there never were any."""
-        hooks = None if self._grad_node is None else self._grad_node.hooks
+        if self._grad_node is None:
+            return self.__dict__.get("_unheard_hooks")
+        hooks = self._grad_node.hooks
         if hooks is None:
             return None
         own = hooks.tensor.items()
         return OrderedDict((key, hook) for key, (place, hook) in own if place == self._output_nr)
+
+    @_backward_hooks.setter
+    def _backward_hooks(self, hooks: Any) -> None:
+        """Other functions instead; of a tensor that requires no grad they are kept, and never called."""
+        if self._grad_node is None:
+            self.__dict__["_unheard_hooks"] = hooks
+            return
+        # What it needs, tensors.tensor, imports this file.
+        from rushlight._engine.autograd.hooks import replace_on_tensor
+
+        replace_on_tensor(self, {} if hooks is None else hooks)
 
     @_backward_hooks.deleter
     def _backward_hooks(self) -> None:

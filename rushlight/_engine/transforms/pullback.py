@@ -16,6 +16,7 @@ from rushlight._engine.autograd import engine
 from rushlight._engine.autograd.grad_mode import LOCAL, OutsideInference
 from rushlight._engine.autograd.node import AccumulateGrad, Node, edge
 from rushlight._engine.core.dtype import FLOATING
+from rushlight._engine.dispatch.nodes.saved_tensors import twin
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import BELOW, Tensor, alias
 from rushlight._engine.transforms.batching import Batched, Batching
@@ -45,19 +46,12 @@ def _entered(t: Any, levels: list[Any], nodes: list[InputNode]) -> Any:
         if level.holds(t):
             return dual(_entered(t.value, rest, nodes), t.tangent, level)
         return _entered(t, rest, nodes)
-    entered = alias(t) if t.__class__ not in BELOW else _another(t)
+    entered = alias(t) if t.__class__ not in BELOW else twin(t)
     node = InputNode((edge(t) if LOCAL.enabled else None,))
     node.open = True
     entered._grad_node = node
     nodes.append(node)
     return entered
-
-
-def _another(t: Any) -> Any:
-    """A second tensor of a class that hears ops below autograd, which holds what the first one does."""
-    made = alias(t, cls=t.__class__)
-    made.__dict__.update(t.__dict__)
-    return made
 
 
 def _sourced(starts: Iterable[Node]) -> bool:

@@ -29,7 +29,7 @@ import rushlight as torch
 from rushlight._engine.core.callers import warn
 from rushlight._engine.tensors.storages import sharing
 from rushlight.utils.data import channel, shared
-from rushlight.utils.data.worker import Failure, Job, Worker, numpy_seed
+from rushlight.utils.data.worker import Failure, Job, Worker, _generate_state
 
 # (worker, task number, status, data): data is a function for "data", a Failure for "error".
 Result = tuple[int, int, str, Any]
@@ -189,7 +189,7 @@ class Processes:
 @lru_cache(maxsize=1)
 def _load_what_workers_need() -> None:
     """What is loaded or generated at first use: once here rather than in every child."""
-    numpy_seed(0, 0)
+    _generate_state(0, 0)
     torch.get_num_threads()
     shared.dumps(torch.zeros(1))
     # By the code that gathers the rows of several batches.

@@ -95,9 +95,9 @@ class _Verbatim(str):
         return str(self)
 
 
-def numpy_seed(base_seed: int, worker: int) -> list[int]:
+def _generate_state(base_seed: int, worker_id: int) -> list[int]:
     """What numpy.random is seeded with: of a worker, 128 bits that are like no other worker's."""
-    entropy = [worker, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
+    entropy = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
     return [int(n) for n in np.random.SeedSequence(entropy).generate_state(4)]
 
 
@@ -116,7 +116,7 @@ class Worker:
         else:
             random.seed(seed)
             torch.manual_seed(seed)
-            np.random.seed(numpy_seed(job.base_seed, number))
+            np.random.seed(_generate_state(job.base_seed, number))
         info = WorkerInfo(number, job.count, seed, job.recipe.dataset, rng, method)
         if method == "thread":
             _current.of_thread = info
@@ -175,5 +175,5 @@ def _seeded_thread(base_seed: int, number: int) -> RNG:
     generator.manual_seed(base_seed + number)
     use_in_thread(generator.engine)
     return RNG(
-        random.Random(base_seed + number), generator, np.random.RandomState(numpy_seed(base_seed, number))
+        random.Random(base_seed + number), generator, np.random.RandomState(_generate_state(base_seed, number))
     )
