@@ -45,11 +45,11 @@ def test_a_nodes_number_says_when_it_runs() -> None:
 
 
 def test_assigned_hooks_are_those_that_are_called() -> None:
-    x = torch.ones(2, requires_grad=True)
+    x: Any = torch.ones(2, requires_grad=True)
     x.register_hook(lambda g: g * 3)
     x._backward_hooks = OrderedDict({7: lambda g: g * 10})
     x.sum().backward()
-    assert x.grad is not None and x.grad.tolist() == [10.0, 10.0] and list(x._backward_hooks) == [7]
+    assert x.grad.tolist() == [10.0, 10.0] and list(x._backward_hooks) == [7]
     x._backward_hooks = None
     x.grad = None
     x.sum().backward()

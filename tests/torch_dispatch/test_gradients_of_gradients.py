@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import rushlight as torch
+from rushlight._engine.core.pytree import tree_map
 from rushlight.nn import functional as F
-from rushlight.utils._pytree import tree_map
 
 
 class Wrapper(torch.Tensor):
@@ -30,7 +30,7 @@ class Wrapper(torch.Tensor):
         made.inner = inner.detach()
         return made
 
-    __torch_function__ = torch._C._disabled_torch_function_impl
+    __torch_function__: Any = torch._C._disabled_torch_function_impl
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -79,8 +79,7 @@ class Slotted(Wrapper):
 
 def test_inputs_of_transforms_are_copied_with_their_slots() -> None:
     x: Any = Slotted(torch.tensor([1.0, -2.0, 3.0]))
-    function: Any = lambda t: (t.relu() * t).sum()
     found: Any = torch.autograd.functional.hessian(
-        function, x, outer_jacobian_strategy="forward-mode", vectorize=True
+        lambda t: (t.relu() * t).sum(), x, outer_jacobian_strategy="forward-mode", vectorize=True
     )
     assert found.inner.tolist() == [[2.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 2.0]]

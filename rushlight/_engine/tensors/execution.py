@@ -91,11 +91,6 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     if debug_mode not in allowed:
         expected = "one of `default`, `warn`, `error`" if allowed is _LEVELS else "0, 1, or 2"
         raise RuntimeError(f"invalid value of debug_mode, expected {expected}, but got {debug_mode}")
-    if not isinstance(warn_only, bool):
-        raise TypeError(
-            "_set_deterministic_algorithms(): argument 'warn_only' must be bool, not "
-            f"{type(warn_only).__name__}"
-        )
     with switched("the switch of determinism", breaks=False):
         level = allowed.index(debug_mode)
         Determinism.set(level, level == 1)

@@ -175,5 +175,7 @@ def _seeded_thread(base_seed: int, number: int) -> RNG:
     generator.manual_seed(base_seed + number)
     use_in_thread(generator.engine)
     return RNG(
-        random.Random(base_seed + number), generator, np.random.RandomState(_generate_state(base_seed, number))
+        random.Random(base_seed + number),
+        generator,
+        np.random.RandomState(_generate_state(base_seed, number)),
     )

@@ -65,3 +65,13 @@ def test_integers_are_the_largest_and_what_resize_adds_is_filled():
     assert torch.empty(1, dtype=torch.bool).tolist() == [True]
     found = torch.ones(2).resize_(4)
     assert found[:2].tolist() == [1.0, 1.0] and bool(found[2:].isnan().all())
+
+
+def test_switches_of_determinism_are_booleans() -> None:
+    wrong = 1
+    with pytest.raises(TypeError, match=r"argument 'mode' \(position 1\) must be bool, not int"):
+        torch.use_deterministic_algorithms(wrong)
+    with pytest.raises(TypeError, match=r"argument 'warn_only' must be bool, not int"):
+        torch.use_deterministic_algorithms(False, warn_only=wrong)
+    torch.set_deterministic_debug_mode("default")
+    assert not torch.are_deterministic_algorithms_enabled()
