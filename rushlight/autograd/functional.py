@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import rushlight as torch
+from rushlight.func.derivatives import Pullback
 from rushlight.func.jacobians import jacfwd
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -377,7 +378,8 @@ def hessian(
             given = tuple(
                 t.requires_grad_() if not t.requires_grad and type(t) is torch.Tensor else t for t in given
             )
-            found = torch.func.grad(checked, tuple(range(len(given))))(*given)
+            point = Pullback(None, lambda ins: checked(*ins), given, False, "hessian")
+            found = point.back([torch.ones_like(point.outs[0])])
         else:
             found = jacobian(checked, given, create_graph=True)
         _check_tracked(found, "jacobian", strict)

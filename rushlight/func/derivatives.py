@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import rushlight as torch
@@ -17,6 +18,10 @@ from rushlight._engine.transforms.tangents import Forward, dual
 Argnums = int | tuple[int, ...]
 Func = Callable[..., Any]
 _VJP, _JVP = "vjp(f, *primals)", "jvp(f, primals, tangents)"
+_HOOKS = (
+    "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with "
+    "your use case."
+)
 
 
 def chosen(argnums: Any, args: tuple[Any, ...]) -> Any:
@@ -79,7 +84,8 @@ def _wrap_tensor_for_grad(tensor: Any, level: Any) -> Any:
 class Pullback:
     """A function's results at a point, and the way back from gradients of them to gradients of its inputs.
 
-    func: what the caller wrote, whose surroundings are not to be written to; None: they may be.
+    func: what the caller wrote, whose surroundings are not to be written to, and where saved-tensor hooks are
+    refused; None: neither.
     """
 
     def __init__(self, func: Func | None, function: Func, primals: Any, has_aux: bool, what: str) -> None:
@@ -98,7 +104,9 @@ class Pullback:
             return outs
 
         self.tensors = [leaves[i] for i in self.places]
-        self.outs, self._back = pullback.vjp(flat, self.tensors, VisibleTensors(func).known())
+        alone = nullcontext() if func is None else torch.autograd.graph.disable_saved_tensors_hooks(_HOOKS)
+        with alone:
+            self.outs, self._back = pullback.vjp(flat, self.tensors, VisibleTensors(func).known())
         self.count = len(leaves)
 
     def value(self) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import rushlight as torch
+from rushlight.func.derivatives import Pullback
 from rushlight.nn import functional as F
 
 Tensor = torch.Tensor
@@ -29,8 +30,14 @@ def _gradient(name: str, of: int, given: tuple[Any, Any], grad_output: Tensor, *
         pair = (one, other) if of == 0 else (other, one)
         return convolve(*pair, None, *options)
 
-    back = torch.func.vjp(of_one, grad_output.new_zeros(given[of]))[1]
-    found: Tensor = back(grad_output)[0]
+    point = Pullback(
+        None,
+        lambda primals: of_one(*primals),
+        (grad_output.new_zeros(given[of]),),
+        False,
+        f"{name}'s gradient",
+    )
+    found: Tensor = point.back([grad_output])[0]
     return found
 
 

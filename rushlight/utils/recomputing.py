@@ -15,6 +15,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.autograd.hooks import current_run
+from rushlight._engine.transforms.levels import Wrapped
 from rushlight.utils.ambient import Ambient
 from rushlight.utils.oplog import OpLog, report
 
@@ -79,10 +80,11 @@ class _Frame:
 
     def __init__(self, function: Callable[..., Any], args: Any, kwargs: Any) -> None:
         values = [*args, *kwargs.values()]
-        tensors = [v for v in values if isinstance(v, torch.Tensor)]
+        # What a level of vmap or of forward mode wraps is kept as it is: only that level could open it.
+        self.tensor_at = [isinstance(v, torch.Tensor) and not isinstance(v, Wrapped) for v in values]
+        tensors = [v for v, is_tensor in zip(values, self.tensor_at, strict=True) if is_tensor]
         self.function, self.names, self.count = function, tuple(kwargs), len(args)
-        self.tensor_at = [isinstance(v, torch.Tensor) for v in values]
-        self.others = [v for v in values if not isinstance(v, torch.Tensor)]
+        self.others = [v for v, is_tensor in zip(values, self.tensor_at, strict=True) if not is_tensor]
         with torch.enable_grad():
             self.kept = _Arguments.apply(torch.empty((0,), requires_grad=True), *tensors).grad_fn
         self.places: list[weakref.ref[_Place]] = []

@@ -218,6 +218,24 @@ def _plain(steps, x):
     return x
 
 
+def test_checkpoints_inside_transforms_that_wrap_tensors(x):
+    def block(t):
+        return checkpoint(lambda t: t.sin().exp().sum(), t, use_reentrant=False)
+
+    rows = x.detach().view(2, 2)
+    assert torch.equal(torch.vmap(block)(rows), rows.sin().exp().sum(-1))
+    slope = rows.sin().exp() * rows.cos()
+    torch.testing.assert_close(torch.func.jacfwd(block)(rows), slope)
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(x, torch.ones(4))
+        tangent = torch.autograd.forward_ad.unpack_dual(block(dual)).tangent
+        tangent.backward()
+    torch.testing.assert_close(tangent.detach(), slope.sum())
+    torch.testing.assert_close(x.grad, (rows.sin().exp() * (rows.cos() ** 2 - rows.sin())).view(-1))
+    with pytest.raises(RuntimeError, match="don't yet support saved tensor hooks"):
+        torch.func.grad(block)(rows)
+
+
 @WAYS
 def test_memory_between_forward_and_backward(reentrant):
     plain, plain_peak = _kept(_plain)

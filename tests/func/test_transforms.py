@@ -165,6 +165,57 @@ class ByHand(Scaled):
         return x @ w, 0
 
 
+def test_vmap_of_a_custom_function_gets_batches_as_the_caller_has_them():
+    class Told(ByHand):
+        @staticmethod
+        def vmap(info, in_dims, x, w):
+            told.append((in_dims, x.shape, w.stride()))
+            x, w = (t if d is None else t.movedim(d, 0) for t, d in zip((x, w), in_dims, strict=True))
+            return (x * w).sum(-1), 0
+
+    told = []
+    got = func.vmap(Told.apply, (1, -1))(X, X)
+    same(got, (X * X).sum(0))
+    func.vmap(lambda x, w: Told.apply(x * 1.0, w), (0, 1))(X.t(), X)
+    func.vmap(Told.apply, (1, None))(X, X[:, 0])
+    assert told == [
+        ((1, 1), (3, 4), (4, 1)),
+        ((0, 1), (4, 3), (4, 1)),
+        ((1, None), (3, 4), (4,)),
+    ]
+
+
+def test_reverse_mode_refuses_hooks_of_saved_tensors():
+    def hooked(x):
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+            return x.sin().sum()
+
+    match = r"torch.func.\{grad, vjp, jacrev, hessian\} don't yet support saved tensor hooks"
+    calls = [
+        lambda: func.grad(hooked)(X),
+        lambda: func.vjp(hooked, X),
+        lambda: func.jacrev(hooked)(X),
+        lambda: func.vmap(func.grad(hooked))(X),
+    ]
+    for call in calls:
+        with pytest.raises(RuntimeError, match=match):
+            call()
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        with pytest.raises(RuntimeError, match=match):
+            func.grad(lambda x: x.sin().sum())(X)
+        # What is no transform of the program's own lets them be.
+        ones = torch.ones(1, 1, 2, 2)
+        assert torch.equal(torch.nn.grad.conv2d_weight(ones, (1, 1, 1, 1), ones).view(()), torch.tensor(4.0))
+    with (
+        torch.autograd.graph.disable_saved_tensors_hooks("mine"),
+        pytest.raises(RuntimeError, match="mine"),
+    ):
+        hooked(X)
+    hooked(X)  # nothing of it is left
+    same(func.vmap(hooked)(X), X.sin().sum(-1))
+    same(func.jvp(hooked, (X,), (V,))[1], (X.cos() * V).sum())
+
+
 def test_custom_functions():
     x, w = X, V[0]
 

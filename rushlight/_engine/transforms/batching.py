@@ -112,6 +112,13 @@ class Batching(Level):
         """Random ops concern it always."""
         return row.name in policies.DRAWS or super().concerned(row, args, kwargs)
 
+    def placed(self, value: Any) -> tuple[Any, int | None]:
+        """(a whole batch, the dim that it lies in): the caller's tensor of what entered; None without."""
+        if not self.holds(value):
+            return value, None
+        original, d, _ = self.entered.get(id(value.value), (value.value, 0, None))
+        return original, d
+
     def wrap(self, value: Any) -> Any:
         """The tensors of a result, whose dim 0 is the batch, as this level's."""
         return mapped(lambda t: wrapper(Batched, t, self), value)

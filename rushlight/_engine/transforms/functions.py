@@ -38,9 +38,9 @@ def vmap(level: Any, of: Any, args: tuple[Any, ...]) -> Any:
     if of.setup_context is Function.setup_context:
         raise RuntimeError(_NO_CONTEXT)
     if own:
-        values = [a.value if level.holds(a) else a for a in args]
+        placed = [level.placed(a) for a in args]
         info = VmapInfo(level.size, level.randomness)
-        found = of.vmap(info, tuple(0 if level.holds(a) else None for a in args), *values)
+        found = of.vmap(info, tuple(d for _, d in placed), *[value for value, _ in placed])
         if not isinstance(found, tuple) or len(found) != 2:
             raise RuntimeError(
                 f"Expected the vmap staticmethod to have two returns, an output and out_dims with pytree "
