@@ -25,7 +25,7 @@ from rushlight._engine.dispatch.runners import pointwise
 from rushlight._engine.dispatch.runners.array_bodies import by_keyword, tracked
 from rushlight._engine.ops.signature import Param
 from rushlight._engine.ops.table import ROWS, Row
-from rushlight._engine.tensors.tensor import Tensor, storage, wrap
+from rushlight._engine.tensors.tensor import BELOW, Tensor, storage, wrap
 from rushlight._torch_dispatch import decompositions, gradients, translation
 
 Handler = Callable[..., Any]
@@ -270,7 +270,10 @@ def _by_rule(
 
 
 def _without_memory(args: tuple[Any, ...]) -> bool:
-    return any(isinstance(t, Tensor) and t._kind.on_meta for t in args)
+    """Whether a class of its own is among these that has no memory: what a mode runs on plain tensors is
+    recorded as it is run.
+    """
+    return any(t.__class__ in BELOW and t._kind.on_meta for t in args)
 
 
 def _further(handler: Handler) -> Handler:
@@ -299,8 +302,12 @@ def _rebased(target: Tensor, old: Tensor, written: Callable[[Tensor], Any]) -> N
 def _hand_over(source: Any, result: Any, call: Call) -> None:
     """The results of a call take the places in the graph that the sources have."""
     sources, results = ([t for t in flatten(v)[0] if isinstance(t, Tensor)] for v in (source, result))
-    for s, r in zip(sources, results, strict=False):
-        if s._grad_node is None or r._grad_node is not None or r is s:
+    node = next((s._grad_node for s in sources if s._grad_node is not None), None)
+    for number, (s, r) in enumerate(zip(sources, results, strict=False)):
+        if r is s or r._grad_node is not None:
+            continue
+        if s._grad_node is None:
+            _keep(node, number, r, s)  # it has no gradient, and may be what those of the others read
             continue
         r._grad_node, r._output_nr = s._grad_node, s._output_nr
         view = view_of(s)
@@ -316,8 +323,18 @@ def _hold(node: Any, number: int, result: Tensor) -> None:
     saved: Any = node.saved if hasattr(node, "saved") else None
     if isinstance(saved, tuple) and saved and "result" in saved[0]:
         saved[1][saved[0].index("result")] = (twin(result), keep_result(result)[1])
-    elif getattr(saved, "_results", None):
-        saved._results[1][number] = kept(twin(result)) if saved._results[1][number] is not None else None
+    else:
+        _keep(node, number, result)
+
+
+def _keep(node: Any, number: int, result: Tensor, source: Tensor | None = None) -> None:
+    """The same for a node of several results, if it kept the source (where there is one) at this number."""
+    several = getattr(getattr(node, "saved", None), "_results", None)
+    if not several or number >= len(several[1]) or several[1][number] is None:
+        return
+    own = getattr(several[1][number], "tensor", source)
+    if source is None or own._array is source._array:
+        several[1][number] = kept(twin(result))
 
 
 def running(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:

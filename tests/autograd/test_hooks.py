@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections import OrderedDict
 from typing import Any
 
 import pytest
 
 import rushlight as torch
+from rushlight.utils.hooks import RemovableHandle, unserializable_hook
 
 
 def test_hooks_after_accumulation_give_nothing() -> None:
@@ -54,8 +57,45 @@ def test_assigned_hooks_are_those_that_are_called() -> None:
     x.grad = None
     x.sum().backward()
     assert x.grad.tolist() == [1.0, 1.0] and not x._backward_hooks
-    plain: Any = torch.ones(2)
-    assert plain._backward_hooks is None
-    plain._backward_hooks = OrderedDict()
-    plain._backward_hooks["never"] = 1 / 1
-    assert plain._backward_hooks == {"never": 1.0}
+
+
+def test_the_table_of_hooks_is_the_tensors_own() -> None:
+    x: Any = torch.ones(2, requires_grad=True)
+    x._backward_hooks = table = OrderedDict()
+    handle = RemovableHandle(x._backward_hooks)
+    x._backward_hooks[handle.id] = lambda g: g * 5
+    x.register_hook(lambda g: g + 1)
+    x.sum().backward()
+    assert x._backward_hooks is table and x.grad.tolist() == [6.0, 6.0]
+    handle.remove()
+    x.grad = None
+    x.sum().backward()
+    assert len(table) == 1 and x.grad.tolist() == [2.0, 2.0]
+    x._backward_hooks = None
+    assert x._backward_hooks is None
+    with pytest.raises(TypeError, match="must be a dict or None, not int"):
+        x._backward_hooks = 5
+
+
+def test_hooks_are_of_one_result() -> None:
+    a, b = (torch.ones(4, requires_grad=True) * 1).split(2)
+    a.register_hook(lambda g: g)
+    assert len(a._backward_hooks) == 1 and b._backward_hooks is None
+
+
+def test_hooks_wait_until_a_tensor_requires_grad() -> None:
+    x: Any = torch.ones(2)
+    assert x._backward_hooks is None
+    x._backward_hooks = OrderedDict({7: unserializable_hook(lambda g: g * 10)})
+    assert pickle.loads(pickle.dumps(x))._backward_hooks is None
+    assert copy.deepcopy(x)._backward_hooks is None
+    for _ in range(2):
+        x.requires_grad_()
+        assert list(x._backward_hooks) == [7] and not x.__dict__
+        x.sum().backward()
+        assert x.grad.tolist() == [10.0, 10.0]
+        x.grad = None
+        x.requires_grad_(False)
+        assert list(x._backward_hooks) == [7]
+    x._backward_hooks = None
+    assert not x.requires_grad_()._backward_hooks

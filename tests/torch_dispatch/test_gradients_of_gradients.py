@@ -1,5 +1,5 @@
-"""Gradients of gradients on classes without memory: what an op of the backward pass is made of is heard, and
-nothing that it made without memory is kept.
+"""Gradients, and gradients of those, on classes without memory: what an op of the backward pass is made of is
+heard, and nothing that was made without memory is kept.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import pytest
 import rushlight as torch
 from rushlight._engine.core.pytree import tree_map
 from rushlight.nn import functional as F
+from rushlight.utils._python_dispatch import TorchDispatchMode
 
 
 class Wrapper(torch.Tensor):
@@ -53,6 +54,12 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "batch_norm": lambda x: F.batch_norm(x, None, None, training=True),
     "cross_entropy": lambda x: F.cross_entropy(x, torch.tensor([1, 2, 3, 0])),
     "smooth_l1_loss": lambda x: F.smooth_l1_loss(x, x.detach() * 0.5),
+    "max_pool1d": lambda x: F.max_pool1d(x, 2),
+    "adaptive_max_pool2d": lambda x: F.adaptive_max_pool2d(x[None], (2, 3)),
+    "median": lambda x: x.median(1)[0],
+    "kthvalue": lambda x: x.kthvalue(2, 1)[0],
+    "mode": lambda x: x.mode(1)[0],
+    "cummax": lambda x: x.cummax(1)[0],
 }
 
 
@@ -71,10 +78,42 @@ def test_second_gradients_are_those_of_plain_tensors(name: str) -> None:
         torch.testing.assert_close(found.inner, expected.detach(), rtol=1e-4, atol=1e-5)
 
 
-class Slotted(Wrapper):
-    """Holds its tensor in a slot."""
+class Ops(TorchDispatchMode):
+    """Writes down the ops that it hears, and runs them."""
 
-    __slots__ = ("inner",)
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.heard.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("name", ["gelu", "silu", "layer_norm"])
+def test_modes_hear_no_op_more_of_tensors_on_meta(name: str) -> None:
+    values = torch.randn(4, 6)
+    heard = []
+    for device in ("cpu", "meta"):
+        with Ops() as ops:
+            _both(FUNCTIONS[name], values.to(device).requires_grad_())
+        heard.append([op for op in ops.heard if "_to_copy" not in op])
+    assert heard[0] == heard[1]
+
+
+class Slotted(Wrapper):
+    """Holds its tensor in a slot, and more in one of a private name."""
+
+    __slots__ = ("__more", "inner", "never")
+
+    @property
+    def more(self) -> Any:
+        """What it holds besides."""
+        return self.__more
+
+    @more.setter
+    def more(self, value: Any) -> None:
+        self.__more = value
 
 
 def test_inputs_of_transforms_are_copied_with_their_slots() -> None:
@@ -83,3 +122,16 @@ def test_inputs_of_transforms_are_copied_with_their_slots() -> None:
         lambda t: (t.relu() * t).sum(), x, outer_jacobian_strategy="forward-mode", vectorize=True
     )
     assert found.inner.tolist() == [[2.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 2.0]]
+
+
+def test_private_slots_are_copied_too() -> None:
+    x: Any = Slotted(torch.ones(2))
+    x.more = 5
+    seen: list[int] = []
+
+    def f(t: Any) -> Any:
+        seen.append(t.more)
+        return (t * t).sum()
+
+    torch.func.vjp(f, x)
+    assert seen == [5]

@@ -7,7 +7,7 @@ import sys
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter, itemgetter
 from typing import Any
 from weakref import WeakValueDictionary
@@ -45,7 +45,7 @@ def hooks_of(node: Node) -> Hooks:
     return node.hooks
 
 
-def _added(table: OrderedDict[int, Any], entry: Any) -> Any:
+def _added(table: dict[int, Any], entry: Any) -> Any:
     """A hook's handle, whose class programs know."""
     handle = service("handle of a hook")(table)
     table[handle.id] = entry
@@ -63,15 +63,18 @@ def on_tensor(t: Any, hook: Callable[[Any], Any]) -> Any:
     """Register a hook on a tensor's gradient."""
     if t._grad_node is None:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    return _added(hooks_of(t._grad_node).tensor, (t._output_nr, hook))
+    tables = hooks_of(t._grad_node).tensor
+    if t._output_nr not in tables:
+        tables[t._output_nr] = OrderedDict()
+    return _added(tables[t._output_nr], hook)
 
 
-def replace_on_tensor(t: Any, hooks: Mapping[int, Callable[[Any], Any]]) -> None:
-    """Let these functions, and no others, be the hooks on a tensor's gradient."""
-    table = hooks_of(t._grad_node).tensor
-    for key in [key for key, (place, _) in table.items() if place == t._output_nr]:
-        del table[key]
-    table.update((key, (t._output_nr, hook)) for key, hook in hooks.items())
+def replace_on_tensor(t: Any, hooks: dict[int, Callable[[Any], Any]] | None) -> None:
+    """Let this table's functions, and no others, be the hooks on a tensor's gradient."""
+    if hooks is not None:
+        hooks_of(t._grad_node).tensor[t._output_nr] = hooks
+    elif t._grad_node.hooks is not None:
+        t._grad_node.hooks.tensor.pop(t._output_nr, None)
 
 
 def after_accumulation(t: Any, hook: Callable[[Any], None]) -> Any:
@@ -116,11 +119,12 @@ def received(node: Node, grad: Any) -> Any:
     h = node.hooks
     if node.__class__ is AccumulateGrad and grad is not None and (leaf := node._leaf()) is not None:
         grad = as_kept(leaf, grad)
-    if h is None or not (h.tensor or h.retained):
+    if h is None or not (h.retained or h.of_tensors()):
         return grad
     grads = _listed(node, grad)
-    for number, hook in list(h.tensor.values()):
-        grads[number] = _replaced(hook(grads[number]), grads[number])
+    for number, table in list(h.tensor.items()):
+        for hook in list(table.values()):
+            grads[number] = _replaced(hook(grads[number]), grads[number])
     for number, reference in h.retained.items():
         t = reference()
         if t is not None and grads[number] is not None:

@@ -33,11 +33,16 @@ class Hooks:
     made = False  # whether there was ever a hook
 
     def __init__(self) -> None:
-        self.tensor: OrderedDict[int, tuple[int, Callable[..., Any]]] = OrderedDict()
+        # By the result's number: the table that its tensor has as `_backward_hooks`.
+        self.tensor: dict[int, dict[int, Callable[..., Any]]] = {}
         self.pre: OrderedDict[int, Callable[..., Any]] = OrderedDict()
         self.post: OrderedDict[int, Callable[..., Any]] = OrderedDict()
         self.accumulated: OrderedDict[int, Callable[..., Any]] = OrderedDict()
         self.retained: dict[int, Any] = {}
+
+    def of_tensors(self) -> int:
+        """How many hooks there are on results' gradients."""
+        return sum([len(table) for table in self.tensor.values()])
 
 
 def freed() -> RuntimeError:

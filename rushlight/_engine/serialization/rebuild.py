@@ -89,10 +89,8 @@ def _plain_form(t: Tensor) -> tuple[Any, tuple[Any, ...]]:
 
 
 def _warn_of_hooks(t: Tensor) -> None:
-    if t._grad_node is None or t._grad_node.hooks is None:
-        return
-    for position, hook in t._grad_node.hooks.tensor.values():
-        if position == t._output_nr and not hasattr(hook, "__torch_unserializable__"):
+    for hook in (t._backward_hooks or {}).values():
+        if not hasattr(hook, "__torch_unserializable__"):
             warn(
                 f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can "
                 "decorate the function with @torch.utils.hooks.unserializable_hook to suppress this warning",

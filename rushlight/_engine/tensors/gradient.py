@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +69,9 @@ class Gradient(_Tensor):
                     "require differentiation use var_no_grad = var.detach()."
                 )
             if self._grad_node.apart is None:
+                hooks = self._backward_hooks
                 self._grad_node = None
+                self._backward_hooks = hooks
                 _switched(self)
         return self
 
@@ -98,24 +99,25 @@ class Gradient(_Tensor):
     @property
     def _backward_hooks(self) -> Any:
         """The functions of register_hook by their numbers, None where there never were any."""
-        if self._grad_node is None:
+        node = self._grad_node
+        if node is None:
             return self.__dict__.get("_unheard_hooks")
-        hooks = self._grad_node.hooks
-        if hooks is None:
-            return None
-        own = hooks.tensor.items()
-        return OrderedDict((key, hook) for key, (place, hook) in own if place == self._output_nr)
+        return None if node.hooks is None else node.hooks.tensor.get(self._output_nr)
 
     @_backward_hooks.setter
     def _backward_hooks(self, hooks: Any) -> None:
-        """Other functions instead; of a tensor that requires no grad they are kept, and never called."""
-        if self._grad_node is None:
-            self.__dict__["_unheard_hooks"] = hooks
-            return
-        # What it needs, tensors.tensor, imports this file.
-        from rushlight._engine.autograd.hooks import replace_on_tensor
+        """Another table instead; it waits where the tensor requires no grad (yet)."""
+        if hooks is not None and not isinstance(hooks, dict):
+            raise TypeError(f"_backward_hooks must be a dict or None, not {type(hooks).__name__}")
+        if self._grad_node is not None:
+            # What it needs, tensors.tensor, imports this file.
+            from rushlight._engine.autograd.hooks import replace_on_tensor
 
-        replace_on_tensor(self, {} if hooks is None else hooks)
+            replace_on_tensor(self, hooks)
+        elif hooks is not None:
+            self.__dict__["_unheard_hooks"] = hooks
+        else:
+            self.__dict__.pop("_unheard_hooks", None)
 
     @_backward_hooks.deleter
     def _backward_hooks(self) -> None:
@@ -331,7 +333,11 @@ def _track(t: Any) -> None:
             raise RuntimeError(
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
             )
+        hooks = t._backward_hooks
         t._grad_node = AccumulateGrad(t)
+        if hooks is not None:
+            del t.__dict__["_unheard_hooks"]
+            t._backward_hooks = hooks
         _see_arrivals(t)
         _switched(t)
     elif t._grad_node.__class__ is AccumulateGrad:

@@ -453,7 +453,7 @@ def _state_of(tensors: Sequence[Tensor]) -> list[tuple[Any, ...]]:
     for t in tensors:
         a, node, held = t._memory, t._grad_node, getattr(t, "_grad", None)
         hooks = getattr(node, "hooks", None)
-        heard = hooks and (len(hooks.tensor), len(hooks.retained))
+        heard = hooks and (hooks.of_tensors(), len(hooks.retained))
         version = 0 if t._storage is None else t._storage.version
         found.append((version, id(a), a.shape, a.strides, id(node), heard, id(held), len(t.__dict__)))
     return found

@@ -118,7 +118,7 @@ def nodes(roots: Sequence[Any]) -> Iterator[Node]:
 def hooked(tracked: Sequence[Tensor]) -> bool:
     """Whether a pass through the graph of results runs hooks, or keeps gradients, before its end."""
     hooks = [n.hooks for n in nodes([t._grad_node for t in tracked]) if n.hooks is not None]
-    return any([h.tensor or h.pre or h.post or h.retained for h in hooks])
+    return any([h.of_tensors() or h.pre or h.post or h.retained for h in hooks])
 
 
 def leaves_of(tracked: Sequence[Tensor]) -> list[Tensor]:

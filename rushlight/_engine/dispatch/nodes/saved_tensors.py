@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from types import MemberDescriptorType
 from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
@@ -47,10 +49,10 @@ def twin(t: Tensor) -> Tensor:
     other._array, other._kind, other._grad_node, other._output_nr = t._array, t._kind, None, 0
     other.__dict__.update(t.__dict__)
     for cls in type(t).__mro__[: type(t).__mro__.index(Tensor)]:  # slots of a program's own class
-        own = cls.__dict__.get("__slots__", ())
-        for slot in (own,) if isinstance(own, str) else own:
-            if hasattr(t, slot):
-                setattr(other, slot, getattr(t, slot))
+        if cls.__dict__.get("__slots__"):
+            for slot in [d for d in vars(cls).values() if isinstance(d, MemberDescriptorType)]:
+                with suppress(AttributeError):  # an empty one
+                    slot.__set__(other, slot.__get__(t))
     version_of(t)
     return other
 
