@@ -239,7 +239,7 @@ def test_an_operand_that_no_gradient_needs_may_be_written_to() -> None:
     (part.sum() + steps.sum()).backward()
     assert w.grad is not None and w.grad.tolist() == [9.0, 9.0]
     held = steps.detach().clone().requires_grad_() * 1
-    part = torch.einsum("jf,jf->", held, held)
+    part = torch.einsum("ij,ij->", held, held)
     held.mul_(2)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         part.backward()

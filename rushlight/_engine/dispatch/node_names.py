@@ -155,7 +155,6 @@ _LABELS |= {
     "repeat_interleave": lambda v: (
         "ViewBackward0" if isinstance(v["repeats"], int) else "IndexSelectBackward0"
     ),
-    "einsum": lambda v: "ViewBackward0" if len(v["operands"]) > 1 else None,
     "trapezoid": lambda v: "MulBackward1" if v["x"] is None else "DivBackward1",
     "cumulative_trapezoid": lambda v: "CumsumBackward0" if v["x"] is None else "DivBackward1",
     "stft": lambda v: None if v["return_complex"] is False else "TransposeBackward1",

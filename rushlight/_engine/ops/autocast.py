@@ -13,12 +13,6 @@ from collections.abc import Callable
 from typing import Any
 
 
-def _einsum(operands: Any, equation: str) -> str:
-    # Without a sum it is a pointwise product.
-    terms, result = equation.split("->")
-    return "lower" if set(terms) - set(result) - {","} else "keep"
-
-
 def _pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> str:
     return "float32" if mode == "replicate" or (mode == "reflect" and len(pad) < 6) else "keep"
 
@@ -33,7 +27,6 @@ def _recurrent(input: Any, *rest: Any, **more: Any) -> str:
 
 
 CHOSEN: dict[str, Callable[..., str]] = {
-    "_einsum": _einsum,
     "pad": _pad,
     "max_pool3d_function": _max_pool,
     **dict.fromkeys(("gru", "lstm_cell", "gru_cell"), _recurrent),

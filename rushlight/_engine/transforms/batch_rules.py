@@ -167,17 +167,6 @@ def linear(level: Any, row: Row, bound: Bound) -> Any:
     return level.inside(lambda: ROWS["matmul"](x, w.mT) + (0 if bias is None else bias))
 
 
-def einsum(level: Any, row: Row, bound: Bound) -> Any:
-    """One more label, on what is batched and on the result."""
-    ins, out = bound["equation"].split("->")
-    label = next(c for c in "ZYXWVUTSRQPONMLKJIHGFEDCBA" if c not in bound["equation"])
-    pairs = [
-        (label + term, t.value) if level.holds(t) else (term, t)
-        for term, t in zip(ins.split(","), bound["operands"], strict=True)
-    ]
-    return level.wrap(row([t for _, t in pairs], f"{','.join([term for term, _ in pairs])}->{label}{out}"))
-
-
 def body(level: Any, row: Row, bound: Bound) -> Any:
     """A composite's rows, each by its own rule."""
     return level.inside(by_keyword(row, row.body), *bound.values())
@@ -422,7 +411,6 @@ RULES: dict[Any, Any] = {
     "contract": product,
     "linear": linear,
     "body": body,
-    "_einsum": einsum,
     "_convolution_weight": filters,
     "index": index,
     "index_put": index_put,

@@ -58,7 +58,7 @@ def dual(value: Any, tangent: Any, level: Any) -> Any:
 
 # Linear in all their tensors: what is no tangent is zero. (Of products, in each.)
 _LINEAR = policies.SETS["linear"]
-_PRODUCTS = frozenset("_convolution _convolution_input _convolution_weight _einsum".split())
+_PRODUCTS = frozenset("_convolution _convolution_input _convolution_weight".split())
 # No gradient, no tangent.
 _FLAT = frozenset("zeros_like ones_like full_like empty_like new_zeros new_ones new_full new_empty".split())
 # Composites whose bodies are not the op's derivative: their own gradient is.

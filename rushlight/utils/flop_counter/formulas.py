@@ -59,26 +59,6 @@ def _filters(found: Any, grad: Any, input: Any, kernel: Any, *how: Any) -> Count
     return ("convolution", 2 * prod(kernel) * grad.numel() * input.shape[1]), NOTHING[1]
 
 
-def _einsum(found: Any, operands: Any, equation: str) -> Counts:
-    """Pair by pair from the left; a pair's gradients take as much each."""
-    terms, out = equation.split("->")
-    left, *others = terms.split(",")
-    sizes = {
-        c: n
-        for term, t in zip(terms.split(","), operands, strict=True)
-        for c, n in zip(term, t.shape, strict=True)
-    }
-    tracked, forward, backward = operands[0].requires_grad, 0, 0
-    for i, right in enumerate(others):
-        kept, both = set(out).union(*others[i + 1 :]), set(left) | set(right)
-        summed = set(left) & set(right) - kept
-        cost = 2 * prod(sizes[c] for c in both & (kept | summed)) if summed else 0
-        forward += cost
-        backward += cost * (tracked + operands[i + 1].requires_grad)
-        left, tracked = "".join(both & kept), tracked or operands[i + 1].requires_grad
-    return ("bmm", forward), ("bmm", backward)
-
-
 def _attention(found: Any, query: Any, key: Any, value: Any, *rest: Any) -> Counts:
     scores, sums = query.numel() * key.shape[-2], prod(query.shape[:-1]) * value.shape[-2] * value.shape[-1]
     (_, forward), (_, backward) = _product("", "", 2 * scores, query, key)
@@ -100,7 +80,6 @@ ROWS: dict[str, Callable[..., Counts]] = {
     "mm": _matmul,
     "bmm": _matmul,
     "_matmul": _matmul,
-    "_einsum": _einsum,
     "_sum_of_outers": lambda found, a, b: _product("mm", "mm", 2 * a.numel() * b.shape[-1], a, b),
     "addmm": _added("addmm", "mm"),
     "baddbmm": _added("baddbmm", "bmm"),

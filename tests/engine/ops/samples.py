@@ -73,10 +73,6 @@ SAMPLES: dict[str, list[Sample]] = {
     "addmm": [S(input=N(4), mat1=N(2, 3), mat2=N(3, 4), beta=0.5, alpha=2.0)],
     "baddbmm": [S(input=N(2, 2, 4), batch1=N(2, 2, 3), batch2=N(2, 3, 4))],
     "outer": [S(input=N(3), vec2=N(4))],
-    "_einsum": [
-        S(operands=[N(2, 3), N(3, 4)], equation="ij,jk->ki"),
-        S("inner", operands=[N(2, 3), N(3, 2)], equation="ij,ji->"),
-    ],
     # softmax, norms, losses
     "softmax": [S(input=N(3, 4), dim=1), S("first", input=N(3, 4), dim=0)],
     "log_softmax": [S(input=N(3, 4), dim=1)],

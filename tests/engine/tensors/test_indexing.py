@@ -231,3 +231,31 @@ def test_a_number_that_does_not_fit_is_refused(dtype: str, value: Any) -> None:
             write()
     x[0] = np.int64(3)
     assert x.tolist() == [3, 0]
+
+
+@pytest.mark.parametrize(
+    ("index", "shape", "stride", "offset", "node"),
+    [
+        ((..., None), (2, 3, 4, 1), (12, 4, 1, 1), 0, "UnsqueezeBackward0"),
+        ((slice(None), 0, None), (2, 1, 4), (12, 4, 1), 0, "UnsqueezeBackward0"),
+        (
+            (slice(1, None), None, ..., slice(None, None, 2)),
+            (1, 1, 3, 2),
+            (12, 12, 4, 2),
+            12,
+            "SliceBackward0",
+        ),
+        ((slice(None, None, 2), slice(None, 9, 1)), (1, 3, 4), (24, 4, 1), 0, "SliceBackward0"),
+        ((None, ..., -1, None), (1, 2, 3, 1), (24, 12, 4, 1), 3, "UnsqueezeBackward0"),
+    ],
+)
+def test_new_dims_among_parts(
+    index: Any, shape: tuple[int, ...], stride: tuple[int, ...], offset: int, node: str
+) -> None:
+    x = torch.arange(24.0).reshape(2, 3, 4).requires_grad_()
+    found = x[index]
+    assert (tuple(found.shape), found.storage_offset(), found.grad_fn.name()) == (shape, offset, node)
+    assert [s for s, n in zip(found.stride(), shape, strict=True) if n > 1] == [
+        s for s, n in zip(stride, shape, strict=True) if n > 1
+    ]
+    assert torch.equal(x.detach()[index], found)

@@ -76,7 +76,7 @@ def contract_rule(row: Row) -> Callable[..., Any]:
                 continue
             others = [getattr(s, n).conj() for n in operands if n != name]
             terms = ",".join([out, *[lab for j, lab in enumerate(labels) if j != i]])
-            results.append(ROWS["_einsum"]([grad, *others], f"{terms}->{labels[i]}"))
+            results.append(ROWS["_of_equation"](f"{terms}->{labels[i]}", [grad, *others]))
         return tuple(results)
 
     setattr(rule, "keeps", frozenset(operands))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 import weakref
+from functools import lru_cache
 from types import EllipsisType, FunctionType, NoneType
 from typing import Any
 
@@ -51,6 +52,7 @@ Basic = tuple[Any, ...]
 Indices = tuple["Tensor | None", ...]
 _NUMBERS = (int, float, complex, bool, np.integer)
 _USUAL = {int, float, complex, bool, slice, tuple, list, EllipsisType, NoneType, np.ndarray, Tensor}
+_PLACES = frozenset({int, slice, EllipsisType, NoneType})
 _new, _reference, _seen = object.__new__, weakref.ref, advanced_indexing.view
 
 
@@ -69,9 +71,16 @@ def getitem(self: Tensor, index: Any) -> Any:
     elif index.__class__ not in PLAIN and isinstance(index, Tensor):
         return _watched(_getitem, operator.getitem, self, index)
     else:
-        ones = _new_dims(index, self._geometry.ndim)
-        if ones:
-            return _view(self, _seen(self._memory, WHOLE, ones), WHOLE, ones, "unsqueeze")
+        ones = index.__class__ is tuple and _new_dims(self._geometry.ndim, *map(type, index))
+        key = _plain_key(tuple([item for item in index if item is not None])) if ones else None
+        if key is not None:
+            last = None if self._grad_node is None else _last_step(index)
+            if last or self._grad_node is None:
+                try:
+                    return _view(self, _seen(self._memory, key, ones), key, ones, last)
+                except (IndexError, OverflowError):
+                    pass
+            return _getitem(self, index)
         indices = _plain_indices(index)
         if indices is not None:
             return _read(self, indices)
@@ -94,34 +103,51 @@ def _asks(index: Any) -> bool:
     return False
 
 
-def _new_dims(index: Any, ndim: int) -> tuple[int, ...]:
-    """Where `None` stands between full slices; () for other indices."""
-    if index.__class__ is not tuple:
+@lru_cache(maxsize=1024)
+def _new_dims(ndim: int, *classes: type) -> tuple[int, ...]:
+    """Where `None`s among ints, slices and `...` put dims of size 1; () for indices of other classes."""
+    if not _PLACES.issuperset(classes):
         return ()
-    ones, full = list[int](), 0
-    for place, item in enumerate(index):
+    spare = ndim - sum(cls is int or cls is slice for cls in classes)
+    ones, dim = list[int](), 0
+    for cls in classes:
+        if cls is NoneType:
+            ones.append(dim)
+        elif cls is EllipsisType:
+            dim += spare
+            continue
+        dim += cls is not int
+    return tuple(ones)
+
+
+def _last_step(index: tuple[Any, ...]) -> str | None:
+    """ "unsqueeze" where a dim is put in after all parts are taken; None where the sizes have to tell."""
+    for item in reversed(index):
         if item is None:
-            ones.append(place)
-        elif item.__class__ is slice and item == FULL:
-            full += 1
-        else:
-            return ()
-    return tuple(ones) if full <= ndim else ()
+            return "unsqueeze"
+        if item is not ... and (item.__class__ is int or item != FULL):
+            return None
+    return None
+
+
+def _forward(step: Any) -> bool:
+    """Whether NumPy and PyTorch read a slice of this step alike."""
+    return step is None or (step.__class__ is int and step > 0)
 
 
 def _plain_key(index: Any) -> Any:
-    """The index as NumPy takes it, where both agree: ints, positive slices and one `...`."""
+    """The index as NumPy takes it, where both agree: ints, forward slices and one `...`."""
     cls = index.__class__
     if cls is int:
         return (index, ...)
     if cls is slice:
-        return (index, ...) if index.step is None else None
+        return (index, ...) if _forward(index.step) else None
     if cls is not tuple:
         return None
     rest: Any = WHOLE
     for item in index:
         cls = item.__class__
-        if cls is int or (cls is slice and item.step is None):
+        if cls is int or (cls is slice and (item.step is None or _forward(item.step))):
             continue
         if item is not ... or not rest:
             return None

@@ -1,4 +1,4 @@
-"""Products with something added: linear, addmm and its relatives, outer, einsum, tensordot."""
+"""Products with something added: linear, addmm and its relatives, outer, tensordot."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.dtype import C_NAMES
 from rushlight._engine.core.errors import check_multipliable, wrap_dim
 from rushlight._engine.core.promotion import combine, promote_types
 from rushlight._engine.core.recording import fusing
@@ -23,6 +24,7 @@ from rushlight._engine.ops.linalg.matmul import (
     mm,
     mv,
     product_function,
+    same_dtype,
     sum_of_outers,
     unrounded_product_function,
 )
@@ -54,8 +56,11 @@ def linear_kernel(x: Array, w: Array, bias: Array | None) -> ArrayFunction:
         raise RuntimeError(
             f"both arguments to linear need to be at least 1D, but they are {x.ndim}D and {w.ndim}D"
         )
-    if x.dtype != w.dtype:
+    if x.dtype != w.dtype and bias is not None:
         raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {legacy(x)} and {legacy(w)}")
+    same_dtype(x, w)
+    if bias is not None and bias.dtype != x.dtype:
+        raise RuntimeError(f"self and mat2 must have the same dtype, but got {legacy(bias)} and {legacy(w)}")
     if bias is not None and is_low_precision(x) and (x.ndim < 3 or x.flags.c_contiguous):
         # One rounding, of the sum: so does PyTorch, save for what it cannot see as one matrix.
         return _linear(x, w, bias, unrounded_product_function)
@@ -134,16 +139,9 @@ def _added(op: str, input: Any, multiply: Any, a: Any, b: Any, beta: Any, alpha:
     if input.is_floating_point() and input.dtype.itemsize == 2 and a.dtype is b.dtype is input.dtype:
         wide = _added(op, input.float(), multiply, a.float(), b.float(), beta, alpha)
         return wide.to(input.dtype)
+    if not input.dtype is a.dtype is b.dtype:
+        _dtypes_apart(op, input.dtype, a.dtype, b.dtype)
     found = multiply(a, b)
-    if input.dtype is not found.dtype and op == "baddbmm":
-        raise RuntimeError(
-            f"Input dtypes must be the same, got: input {input.dtype.legacy.lower()}, batch1: "
-            f"{a.dtype.legacy.lower()}, batch2: {b.dtype.legacy.lower()}"
-        )
-    if input.dtype is not found.dtype:
-        raise RuntimeError(
-            f"self and mat2 must have the same dtype, but got {input.dtype.legacy} and {found.dtype.legacy}"
-        )
     if found.dtype.category < 2:
         beta, alpha = int(beta), int(alpha)
     if beta == 0:
@@ -153,6 +151,25 @@ def _added(op: str, input: Any, multiply: Any, a: Any, b: Any, beta: Any, alpha:
     except RuntimeError as error:
         raise RuntimeError(f"{op}: {error}") from None
     return _scaled_sum(found, input, beta, alpha)
+
+
+def _dtypes_apart(op: str, own: Any, one: Any, two: Any) -> None:
+    """Raise PyTorch's RuntimeError for dtypes of a sum and a product; what `bmm` refuses is left to it."""
+    if op == "addmv":
+        raise RuntimeError(
+            f"addmv input tensors must have the same dtype, but got {own.legacy}, {one.legacy}, "
+            f"and {two.legacy}"
+        )
+    if op == "baddbmm":
+        if own is not one:
+            raise RuntimeError(
+                f"Input dtypes must be the same, got: input {own.legacy.lower()}, batch1: "
+                f"{one.legacy.lower()}, batch2: {two.legacy.lower()}"
+            )
+    elif own is not two:
+        raise RuntimeError(f"self and mat2 must have the same dtype, but got {own.legacy} and {two.legacy}")
+    else:
+        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {one.legacy} and {two.legacy}")
 
 
 @composite(out=True, inplace=True, planned=True)
@@ -295,6 +312,12 @@ def _dot_dims(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
 @composite(where=("torch", "nn.functional"))
 def bilinear(input1, input2, weight, bias: Tensor | None = None):
     """x1 @ weight[k] @ x2 for each k: (*, in1), (*, in2), (out, in1, in2) -> (*, out)."""
+    if not input1.dtype is input2.dtype is weight.dtype:
+        names = [C_NAMES.get(t.dtype.name, t.dtype.name) for t in (input1, input2, weight)]
+        raise RuntimeError(
+            f"All tensors must have the same dtype, got input1: {names[0]}, input2: {names[1]}, "
+            f"weight: {names[2]}"
+        )
     for number, x in ((1, input1), (2, input2)):
         if x.shape[-1] != weight.shape[number]:
             raise RuntimeError(

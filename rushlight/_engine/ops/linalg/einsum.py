@@ -1,82 +1,19 @@
-"""einsum: contractions by labels, with gradients by permuted labels."""
+"""einsum: contractions by labels, as batched products of permuted operands.
+
+The steps, their order and so the strides of the result are PyTorch's: every operand gets all dims, in one
+order (the result's, then those that are summed); two operands at a time become one.
+"""
 
 from __future__ import annotations
 
 import re
 import string
 from functools import lru_cache
-from typing import Any
-
-import numpy as np
+from math import prod
+from typing import Any, NamedTuple
 
 from rushlight._engine.core.errors import wrong_type
-from rushlight._engine.core.promotion import promote_types
-from rushlight._engine.ops.table import Array, composite, opaque
-
-
-@opaque(name="_einsum", where=("aten",), node="einsum")
-def _einsum(operands: list[Tensor], equation: str) -> Array:
-    """A contraction whose equation has single letters and an explicit result."""
-    dtype = operands[0].dtype
-    # NumPy contracts the last two first, and puts what the last one has before what the other has.
-    terms, out = equation.split("->")
-    equation, operands = f"{','.join(terms.split(',')[::-1])}->{out}", operands[::-1]
-    if dtype.itemsize <= 2 and dtype.kind not in "iub":
-        wide = [o.astype(np.float32) for o in operands]
-        result: Array = np.einsum(equation, *wide, optimize=len(wide) > 1).astype(dtype)
-        return result
-    if dtype.kind in "iub" and not set(terms) <= {*out, ","}:
-        if len(operands) == 1:
-            dtype = np.dtype(np.int64)  # of sums
-        elif dtype.kind == "b":
-            raise NotImplementedError("\"bmm\" not implemented for 'Bool'")
-    found = np.einsum(equation, *operands, dtype=dtype, casting="unsafe", optimize=len(operands) > 1)
-    # einsum may answer with a view of its operand (transposes, diagonals): ours is a fresh tensor.
-    return np.array(found, dtype) if np.asarray(found).base is not None else found
-
-
-@_einsum.gradient
-def _einsum_gradient(s: Any, grad: Any) -> Any:
-    inputs, out = s.equation.split("->")
-    terms = inputs.split(",")
-    tensors, shapes, results = s.items("operands"), s.shape("operands"), list[Any]()
-    for i, (labels, shape) in enumerate(zip(terms, shapes, strict=True)):
-        if not s.needs("operands", i):
-            results.append(None)
-            continue
-        # An operand that no gradient asks for may have been written to.
-        others = [(terms[j], tensors[j]) for j in range(len(terms)) if j != i]
-        results.append(_operand_gradient(labels, out, shape, grad, others))
-    return results
-
-
-setattr(_einsum_gradient, "keeps", frozenset(("operands", "equation")))
-
-
-def _operand_gradient(labels: str, out: str, shape: Any, grad: Any, others: Any) -> Any:
-    unique = "".join(dict.fromkeys(labels))
-    sizes = dict(zip(labels, shape, strict=True))
-    present = set(out).union(*[set(term) for term, _ in others])
-    reachable = "".join(c for c in unique if c in present)
-    equation = ",".join([out, *[term for term, _ in others]]) + "->" + reachable
-    found = _einsum([grad, *[o.conj() for _, o in others]], equation)
-    # Labels that only this operand has were summed away: every element gets the same gradient.
-    for place, c in enumerate(unique):
-        if c not in present:
-            found = found.unsqueeze(place)
-    full = [sizes[c] for c in unique]
-    if any(n == 1 and have > 1 for have, n in zip(found.shape, full, strict=True)):
-        found = found.sum_to_size(full)
-    found = found.expand(full)
-    return found if unique == labels else _on_diagonal(found, labels, unique, shape)
-
-
-def _on_diagonal(found: Any, labels: str, unique: str, shape: Any) -> Any:
-    into = found.new_zeros(shape)
-    strides = into.stride()
-    steps = [sum(st for c, st in zip(labels, strides, strict=True) if c == u) for u in unique]
-    into.as_strided(found.shape, steps).copy_(found)
-    return into
+from rushlight._engine.ops.table import composite
 
 
 @composite(where=("torch",))
@@ -102,52 +39,97 @@ def einsum(equation: Any, operands: "*Any" = ()):
 @composite(where=("aten",), planned=True)
 def _of_equation(equation: str, operands: list[Tensor]):
     """einsum."""
-    full = _normalised(equation, [t.ndim for t in operands])
-    _check_sizes(equation, full, operands)
-    if len(operands) == 2:
-        terms, result = full.split("->")
-        first, second = (_beside(t, term, result) for t, term in zip(operands, terms.split(","), strict=True))
-        if first is not None and second is not None:  # nothing is summed
-            return first * second
-    if any(t.dtype is not operands[0].dtype for t in operands):
-        operands = _of_one_dtype(full, operands)
-    return _einsum(list(operands), full)
+    read = _understood(equation, tuple([t.ndim for t in operands]))
+    _check_sizes(equation, read, operands)
+    order, kept = read.order, read.kept
+    given = [_laid_out(t, term, order) for t, term in zip(operands, read.terms, strict=True)]
+    if len(given) == 1:
+        return given[0].sum(list(range(kept, len(order)))) if len(order) > kept else given[0]
+    dims = range(kept, len(order))
+    # Of each dim that is summed, in how many of the operands that are left it is more than one place.
+    left = {d: sum(t.shape[d] != 1 for t in given) for d in dims}
+    found = given[0]
+    for other in given[1:]:
+        found = _pair(found, other, dims, left)
+    return found.view(list(found.shape[:kept])) if len(order) > kept else found
 
 
-def _of_one_dtype(equation: str, operands: Any) -> list[Any]:
-    """The operands in one dtype, as their products promote; RuntimeError where dims of two dtypes are summed,
-    which is a matrix product.
+class Term(NamedTuple):
+    """The labels of an operand's dims, with those that its ellipsis lacks: `missing` from place `at` on."""
+
+    labels: str
+    at: int
+    missing: int
+
+
+class Equation(NamedTuple):
+    """An equation, understood: its terms; all labels in the order of dims, the result's `kept` ones first."""
+
+    terms: tuple[Term, ...]
+    order: str
+    kept: int
+
+
+def _laid_out(t: Any, term: Term, order: str) -> Any:
+    """A view with a dim for each label of the order: a label that comes again is a diagonal, one that the
+    term lacks has size 1.
     """
-    terms, result = equation.split("->")
-    labels = [set(term) for term in terms.split(",")]
-    found, seen = operands[0].dtype, labels[0]
-    for k, t in enumerate(operands[1:], 1):
-        later = set(result).union(*labels[k + 1 :])
-        if seen & labels[k] - later and t.dtype is not found:
-            raise RuntimeError(f"expected scalar type {found.legacy} but found {t.dtype.legacy}")
-        found, seen = promote_types(found, t.dtype), (seen | labels[k]) & later
-    return [t.to(found) for t in operands]
+    places: dict[str, int] = {}
+    for place, c in enumerate(term.labels):
+        dim = len(places)
+        if term.at <= place < term.at + term.missing:
+            t = t.unsqueeze(dim)
+        if c in places:
+            t = t.diagonal(0, places[c], dim).movedim(-1, places[c])
+        else:
+            places[c] = dim
+    for c in order:
+        if c not in places:
+            places[c] = t.ndim
+            t = t.unsqueeze(t.ndim)
+    return t.permute([places[c] for c in order])
 
 
-def _beside(t: Any, labels: str, result: str) -> Any:
-    """A view with the dims in the result's order, 1 where it has none; None if labels are summed or alike."""
-    if len(set(labels)) < len(labels) or not set(labels) <= set(result):
-        return None
-    turned = t.permute([labels.index(c) for c in result if c in labels])
-    for place, c in enumerate(result):
-        if c not in labels:
-            turned = turned.unsqueeze(place)
-    return turned
+def _pair(a: Any, b: Any, dims: range, left: dict[int, int]) -> Any:
+    """The product of two operands, summed over those of the dims that nobody else has; all dims are kept."""
+    summed, of_a, of_b = list[int](), list[int](), list[int]()
+    for d in dims:
+        both = a.shape[d] != 1 and b.shape[d] != 1
+        left[d] -= both
+        if left[d] == 1:
+            into = summed if both else of_a if a.shape[d] != 1 else of_b if b.shape[d] != 1 else None
+            if into is not None:
+                into.append(d)
+                left[d] = 0
+    a = a.sum(of_a, True) if of_a else a
+    b = b.sum(of_b, True) if of_b else b
+    return _product(a, b, summed) if summed else a * b
 
 
-def _check_sizes(equation: str, full: str, operands: Any) -> None:
+def _product(a: Any, b: Any, summed: list[int]) -> Any:
+    """a * b summed over dims that both have, as a batch of matrix products."""
+    sizes = list(zip(a.shape, b.shape, strict=True))
+    rest = [d for d in range(len(sizes)) if d not in summed]
+    batch = [d for d in rest if sizes[d][0] != 1 and sizes[d][1] != 1]
+    rows = [d for d in rest if sizes[d][0] != 1 and sizes[d][1] == 1]
+    columns = [d for d in rest if sizes[d][0] == 1]
+    many, n = prod([a.shape[d] for d in batch]), prod([a.shape[d] for d in summed])
+    one = a.permute(batch + rows + summed + columns).reshape(many, prod([a.shape[d] for d in rows]), n)
+    two = b.permute(batch + summed + columns + rows).reshape(many, n, prod([b.shape[d] for d in columns]))
+    turned = batch + rows + summed + columns
+    shape = [1 if d in summed else b.shape[d] if d in columns else a.shape[d] for d in turned]
+    return one.bmm(two).view(shape).permute([turned.index(d) for d in range(len(turned))])
+
+
+def _check_sizes(equation: str, read: Equation, operands: Any) -> None:
     """Raise PyTorch's RuntimeError where dims of one letter have sizes that do not go together; letters that
-    only `full` has stand for ellipses.
+    the equation does not have stand for ellipses.
     """
     seen: dict[str, int] = {}
-    for number, (term, t) in enumerate(zip(full.split("->")[0].split(","), operands, strict=True)):
+    for number, (term, t) in enumerate(zip(read.terms, operands, strict=True)):
         own: dict[str, int] = {}
-        for c, n in zip(term, t.shape, strict=True):
+        labels = term.labels[: term.at] + term.labels[term.at + term.missing :]
+        for c, n in zip(labels, t.shape, strict=True):
             known = seen.get(c, 1)
             if n != own.get(c, n):
                 raise RuntimeError(
@@ -203,7 +185,8 @@ def _check_letters(equation: str) -> None:
             )
 
 
-def _normalised(equation: str, ndims: list[int]) -> str:
+@lru_cache(maxsize=1024)
+def _understood(equation: str, ndims: tuple[int, ...]) -> Equation:
     """The equation with letters for ellipses and an explicit result; PyTorch's errors."""
     _check_letters(equation)
     equation = equation.replace(" ", "")
@@ -230,18 +213,20 @@ def _normalised(equation: str, ndims: list[int]) -> str:
             raise RuntimeError(
                 f"einsum(): the number of subscripts in the equation ({len(t.replace('...', ''))}) {wrong}"
             )
-        filled.append(t.replace("...", dots[len(dots) - own :] if own else ""))
+        missing = width - own if "..." in t else 0
+        filled.append(Term(t.replace("...", dots), max(t.find("..."), 0), missing))
+    letters = "".join([term.labels for term in filled])
     if arrow:
         result = right.replace("...", dots)
     else:
-        counts = "".join(filled)
-        result = dots + "".join(sorted(c for c in set(counts) - set(dots) if counts.count(c) == 1))
-    _check_result(result, filled)
-    return ",".join(filled) + "->" + result
+        counts = "".join(terms)
+        result = dots + "".join(sorted(c for c in set(letters) - set(dots) if counts.count(c) == 1))
+    _check_result(result, letters)
+    summed = [c for c in dots if c not in result] + sorted(set(letters) - set(result) - set(dots))
+    return Equation(tuple(filled), result + "".join(summed), len(result))
 
 
-def _check_result(result: str, terms: list[str]) -> None:
-    known = set("".join(terms))
+def _check_result(result: str, known: str) -> None:
     for c in result:
         if result.count(c) > 1:
             raise RuntimeError(f"einsum(): output subscript {c} appears more than once in the output")

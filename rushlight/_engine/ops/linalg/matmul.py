@@ -14,16 +14,23 @@ from rushlight._engine.core.layout import broadcast_shapes
 from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import converted
 from rushlight._engine.ops.expressions import const, symbol
+from rushlight._engine.ops.indexing.along_dim import legacy
 from rushlight._engine.ops.resolved import ArrayFunction, resolved
 from rushlight._engine.ops.table import Array, composite, contract
 
 
-def same_dtype(op: str, a: Array, b: Array) -> None:
+def same_dtype(a: Array, b: Array) -> None:
     """Matrix products do not promote: RuntimeError where dtypes differ."""
     if a.dtype != b.dtype:
         raise RuntimeError(
-            f"{op}: expected m1 and m2 to have the same dtype, but got: {_c_name(a)} != {_c_name(b)}"
+            f"expected m1 and m2 to have the same dtype, but got: {_c_name(a)} != {_c_name(b)}"
         )
+
+
+def _same_dtype(a: Array, b: Array) -> None:
+    """As `same_dtype`, of batches."""
+    if a.dtype != b.dtype:
+        raise RuntimeError(f"expected scalar type {legacy(a)} but found {legacy(b)}")
 
 
 def _c_name(a: Array) -> str:
@@ -152,7 +159,7 @@ def mm_kernel(a: Array, b: Array) -> ArrayFunction:
     if a.ndim != 2 or b.ndim != 2:
         which = "self" if a.ndim != 2 else "mat2"
         raise RuntimeError(f"{which} must be a matrix")
-    same_dtype("expected scalar type", a, b)
+    same_dtype(a, b)
     check_multipliable(a.shape, b.shape)
     return product_function(a, b)
 
@@ -202,7 +209,7 @@ def bmm(input, mat2) -> str:
 def bmm_kernel(a: Array, b: Array) -> ArrayFunction:
     if a.ndim != 3 or b.ndim != 3:
         raise RuntimeError("batch1 must be a 3D tensor" if a.ndim != 3 else "batch2 must be a 3D tensor")
-    same_dtype("expected scalar type", a, b)
+    _same_dtype(a, b)
     check_batches(a.shape, b.shape)
     return product_function(a, b)
 
@@ -226,7 +233,10 @@ def mv(input, vec) -> str:
 def mv_kernel(a: Array, b: Array) -> ArrayFunction:
     if a.ndim != 2 or b.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {a.ndim}, {a.ndim}, {b.ndim}")
-    same_dtype("expected scalar type", a, b)
+    if a.dtype != b.dtype:
+        raise RuntimeError(
+            f"addmv input tensors must have the same dtype, but got {legacy(b)}, {legacy(a)}, and {legacy(b)}"
+        )
     if a.shape[1] != b.shape[0]:
         raise RuntimeError(
             f"size mismatch, got input ({a.shape[0]}), mat ({a.shape[0]}x{a.shape[1]}), vec ({b.shape[0]})"
@@ -247,7 +257,7 @@ def dot_kernel(a: Array, b: Array) -> ArrayFunction:
         raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
     if a.dtype != b.dtype:
         raise RuntimeError(
-            f"dot : expected both vectors to have same dtype, but found {_c_name(a)} and {_c_name(b)}"
+            f"dot : expected both vectors to have same dtype, but found {legacy(a)} and {legacy(b)}"
         )
     if a.shape != b.shape:
         raise RuntimeError(
@@ -300,7 +310,7 @@ def _matmul(input, other) -> str:
 @_matmul.kernel
 @resolved
 def _matmul_kernel(a: Array, b: Array) -> ArrayFunction:
-    same_dtype("expected scalar type", a, b)
+    _same_dtype(a, b)
     if a.shape[-1] != b.shape[-2]:  # told, as PyTorch does, with all batch dims as one
         check_batches((math.prod(a.shape[:-2]), *a.shape[-2:]), (math.prod(b.shape[:-2]), *b.shape[-2:]))
     broadcast_shapes(a.shape[:-2], b.shape[:-2])
