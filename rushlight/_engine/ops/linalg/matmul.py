@@ -222,7 +222,7 @@ def bmm_gradient(s: Any, grad: Any) -> Any:
     )
 
 
-@contract(out=True)
+@contract(out=True, planned_gradient=True)
 def mv(input, vec) -> str:
     """Matrix times vector: (n, m) and (m,) -> (n,); both of one dtype (RuntimeError)."""
     return "ij,j->i"
@@ -244,7 +244,15 @@ def mv_kernel(a: Array, b: Array) -> ArrayFunction:
     return product_function(a, b)
 
 
-@contract(out=True)
+@mv.gradient
+def mv_gradient(s: Any, grad: Any) -> Any:
+    return (
+        grad.unsqueeze(1) * conjugate(s.vec) if s.needs("input") else None,
+        mv(conjugate(s.input).t(), grad) if s.needs("vec") else None,
+    )
+
+
+@contract(out=True, planned_gradient=True)
 def dot(input, tensor) -> str:
     """The sum of products of two vectors of one size and dtype: (n,) and (n,) -> ()."""
     return "i,i->"
@@ -265,6 +273,14 @@ def dot_kernel(a: Array, b: Array) -> ArrayFunction:
             f"same number of elements, but got {a.shape[0]} and {b.shape[0]} elements respectively"
         )
     return product_function(a, b)
+
+
+@dot.gradient
+def dot_gradient(s: Any, grad: Any) -> Any:
+    return (
+        grad * conjugate(s.tensor) if s.needs("input") else None,
+        grad * conjugate(s.input) if s.needs("tensor") else None,
+    )
 
 
 @composite(out=True, aliases=("linalg.matmul",), planned=True)
