@@ -1,4 +1,4 @@
-"""torch.backends.opt_einsum: the package takes no part; einsum finds its own order."""
+"""torch.backends.opt_einsum: the package takes no part; operands are multiplied from left to right."""
 
 from __future__ import annotations
 

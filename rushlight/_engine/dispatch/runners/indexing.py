@@ -71,7 +71,7 @@ def getitem(self: Tensor, index: Any) -> Any:
     elif index.__class__ not in PLAIN and isinstance(index, Tensor):
         return _watched(_getitem, operator.getitem, self, index)
     else:
-        ones = index.__class__ is tuple and _new_dims(self._geometry.ndim, *map(type, index))
+        ones = _new_dims(self._geometry.ndim, *map(type, index)) if index.__class__ is tuple else ()
         key = _plain_key(tuple([item for item in index if item is not None])) if ones else None
         if key is not None:
             last = None if self._grad_node is None else _last_step(index)
