@@ -15,7 +15,7 @@ from rushlight import Tensor, fx
 from rushlight._dynamo import config
 from rushlight._dynamo.exc import BackendCompilerFailed, FailOnRecompileLimitHit, Unsupported
 from rushlight._dynamo.inputs import Call, examples, tell_shapes
-from rushlight._dynamo.kinds import Said, Sizes, SizesOfKind, kind_of
+from rushlight._dynamo.kinds import Said, Sizes, SizesOfKind, kind_of, nodes_of
 from rushlight._dynamo.marks import marked
 from rushlight._dynamo.utils import counters
 from rushlight._engine.autograd.grad_mode import LOCAL
@@ -196,11 +196,11 @@ class Segment:
         self.compiled = self.sizes.known(self.said, self.module, given)
         if self.compiled is not None:
             return self.compiled
-        ops = len(self.module.graph.nodes)
-        before, LOCAL.enabled = LOCAL.enabled, False
+        before, LOCAL.enabled, nodes = LOCAL.enabled, False, list[Any]()
         try:
             own = examples(self.sizes.sizes.call, self.module, given)
             tell_shapes(self.module, own)
+            nodes = nodes_of(self.module)
             self.compiled = self.backend(self.module, own)
         except Exception as error:
             if not config.suppress_errors:
@@ -211,7 +211,7 @@ class Segment:
         counters["frames"].update(("total", "ok"))
         calls = [n for n in self.module.graph.nodes if n.op.startswith("call")]
         counters["stats"].update(unique_graphs=1, calls_captured=len(calls))
-        self.sizes.note(self.module, self.said, given, ops, self.compiled)
+        self.sizes.note(self.module, self.said, given, nodes, self.compiled)
         return self.compiled
 
 

@@ -65,6 +65,7 @@ def _describe(value: Any, parts: list[Any], tensors: dict[int, int], depth: int)
 
 _NOTHING: dict[str, Any] = {}
 _Shapes = tuple[tuple[int, ...], ...]
+_Nodes = list[tuple[Any, ...]]
 
 
 class Sizes:
@@ -116,7 +117,7 @@ class Said:
             self.add(cls)
             self.numbers.append(repr(value))
         else:
-            self.add(cls, told(value) or (value if cls.__hash__ else id(value)))
+            self.add(cls, told(value) or value)
 
 
 _NUMBERS = (int, float)
@@ -156,10 +157,11 @@ class _Made(NamedTuple):
     """What a backend has made of a graph, for what, and what may be other than that: dims, numbers."""
 
     shapes: _Shapes
+    layouts: Any
     free: set[tuple[int, int]]
     compiled: Callable[..., Any]
     module: fx.GraphModule
-    ops: int
+    nodes: _Nodes
     numbers: list[str]
     given: list[str]
     others: set[int]
@@ -189,19 +191,17 @@ class SizesOfKind:
         """What runs a graph that says this at these sizes, if that is there."""
         if self.sizes.dynamic is False:
             return None
-        shapes, given = _shapes(inputs), self._given()
+        shapes, given, layouts = _shapes(inputs), self._given(), _layouts(inputs)
         for made in self._made.get(said.key, ()):
             others = _unequal(made.given, given)
             if made.shapes == shapes and not others:
                 continue  # it is another place's graph
-            if others is None or not others <= made.others:
+            if others is None or not others <= made.others or made.layouts != layouts:
                 continue
             if made.shapes == shapes or _serves(made.shapes, made.free, shapes):
                 if made.numbers == said.numbers:
                     return made.compiled
-                if made.ops == len(made.module.graph.nodes):  # which the backend has left as it was
-                    by: Any = made.compiled
-                    return module if by is made.module else getattr(module, by.__func__.__name__)
+                return _left_as_it_was(made, module)
         return None
 
     def note(
@@ -209,10 +209,10 @@ class SizesOfKind:
         module: fx.GraphModule,
         said: Said,
         inputs: Sequence[Tensor],
-        ops: int,
+        nodes: _Nodes,
         compiled: Callable[..., Any],
     ) -> None:
-        """The backend, given a graph of so many nodes, has made this of it."""
+        """The backend, given a graph of these nodes, has made this of it."""
         given, dynamic = self._given(), self.sizes.dynamic
         if self._first is None:
             self._first = given
@@ -229,7 +229,24 @@ class SizesOfKind:
         for before in several if config.automatic_dynamic_shapes else ():
             if list(map(len, before.shapes)) == list(map(len, shapes)):
                 free |= before.free | _differing(before.shapes, shapes)
-        several.append(_Made(shapes, free, compiled, module, ops, said.numbers, given, set(self._others)))
+        numbers, others = said.numbers, set(self._others)
+        several.append(_Made(shapes, _layouts(inputs), free, compiled, module, nodes, numbers, given, others))
+
+
+def nodes_of(module: fx.GraphModule) -> _Nodes:
+    """What a graph's nodes say now: a backend may change them in their places."""
+    return [(n.op, n.target, n.args, n.kwargs) for n in module.graph.nodes]
+
+
+def _left_as_it_was(made: _Made, module: fx.GraphModule) -> Any:
+    """What runs the graph of other numbers, if the backend did nothing to the one that it was given."""
+    by: Any = made.compiled
+    if made.nodes != nodes_of(made.module):
+        return None
+    if by is made.module:
+        return module
+    name = by.__name__
+    return getattr(module, name) if getattr(type(made.module), name, None) is by.__func__ else None
 
 
 def _unequal(first: list[str], second: list[str]) -> set[int] | None:
@@ -241,6 +258,11 @@ def _unequal(first: list[str], second: list[str]) -> set[int] | None:
 
 def _shapes(inputs: Sequence[Tensor]) -> _Shapes:
     return tuple([tuple(t.shape) for t in inputs])
+
+
+def _layouts(inputs: Sequence[Tensor]) -> Any:
+    """What is never free: a backend may have changed its graph for these."""
+    return tuple([(t.dtype, t.is_contiguous()) for t in inputs])
 
 
 def _differing(first: _Shapes, second: _Shapes) -> set[tuple[int, int]]:

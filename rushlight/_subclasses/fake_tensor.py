@@ -240,6 +240,10 @@ def _on_meta(t: Any) -> Any:
     return wrap(meta_array(array.shape, array.dtype, strides), kind(t.dtype, META))
 
 
+def _all_on_meta(tree: Any) -> Any:
+    return tree_map(lambda v: _on_meta(v) if isinstance(v, Tensor) else v, tree)
+
+
 class FakeTensorMode(TorchDispatchMode):
     """Inside, factories make fake tensors, and ops on fake tensors give such.
 
@@ -378,9 +382,9 @@ class FakeTensorMode(TorchDispatchMode):
 
     def _on_meta(self, func: Any, args: Any, kwargs: dict[str, Any], given: bool) -> Any:
         """The op on the meta device."""
-        args_, kwargs_ = tree_map(
-            lambda v: _on_meta(v) if isinstance(v, Tensor) else v, (tuple(args), dict(kwargs))
-        )
+        args_, kwargs_ = _all_on_meta((tuple(args), dict(kwargs)))
+        if not given and "Meta" in getattr(func, "_kernels", ()):  # an op of a program's own
+            return _all_on_meta(func.faked(args_, kwargs_))
         if "device" in kwargs_ or (not given and any(p.name == "device" for p in func._schema.arguments)):
             kwargs_["device"] = "meta"
         return run_below(FakeTensor, func, (), args_, kwargs_)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from rushlight._dynamo.backends.common import aot_autograd
 import rushlight as torch
 from rushlight._dynamo.exc import BackendCompilerFailed, FailOnRecompileLimitHit
 from rushlight._functorch.aot_autograd import make_boxed_func
+from rushlight._subclasses.fake_tensor import FakeTensorMode
 from rushlight.nn import functional as F
 
 
@@ -417,3 +420,68 @@ def test_views_are_what_a_program_writes() -> None:
         "l_x_.view(3, 2)",
         "l_x_.to(torch.float64)",
     ]
+
+
+def test_a_number_and_a_backend_that_changes_nodes_in_their_places() -> None:
+    def adding(module: Any, inputs: Any) -> Any:
+        for n in module.graph.nodes:
+            if n.target in (torch.mul, operator.mul):
+                n.target = torch.add
+        module.recompile()
+        return module.forward
+
+    compiled = torch.compile(lambda x, i: torch.mul(x, i), backend=adding)
+    for i in (2, 3, 4, 5):
+        assert compiled(torch.ones(2), i).tolist() == [1 + i, 1 + i]
+
+
+def test_a_number_and_a_backend_that_gives_a_method_of_its_own() -> None:
+    def sevens(module: Any, inputs: Any) -> Any:
+        return MethodType(lambda self, x: (x * 7,), module)
+
+    compiled = torch.compile(lambda x, i: x * i, backend=sevens)
+    for i in (2, 3, 4, 5):
+        assert compiled(torch.ones(2), i).tolist() == [7, 7]
+
+
+@pytest.mark.parametrize("other", [lambda x: x.double(), lambda x: x.t()])
+def test_a_graph_is_not_taken_for_another_dtype_or_layout(other: Any) -> None:
+    asked = Asked()
+    compiled, told = torch.compile(lambda x, i: x * i, backend=asked), []
+    for n in (2, 3, 4):
+        compiled(torch.ones(n, n), n)
+        told.append(len(asked.graphs))
+    for n in (5, 6):
+        assert compiled(other(torch.ones(n, n)), n).equal(other(torch.ones(n, n)) * n)
+        told.append(len(asked.graphs))
+    assert told == [1, 2, 2, 3, 3]
+
+
+def test_an_op_of_no_tensors_is_called_as_often_as_the_program_does() -> None:
+    calls: list[int] = []
+
+    @torch.library.custom_op("told_whole::drawn", mutates_args=())
+    def drawn(n: int, m: int = 2) -> torch.Tensor:
+        calls.append(n)
+        return torch.rand(n, m)
+
+    drawn.register_fake(lambda n, m=2: torch.empty(n, m))
+    lib, asked = torch.library.Library("told_whole", "FRAGMENT"), Asked()
+    lib.define("noisy(Tensor x) -> Tensor")
+    lib.impl("noisy", lambda x: x + torch.rand(3, 2), "CompositeImplicitAutograd")
+    lib.define("noise(int n) -> Tensor")
+    lib.impl("noise", lambda n: torch.rand(n), "CompositeImplicitAutograd")
+
+    def f(x: torch.Tensor) -> Any:
+        return torch.rand(2), x * drawn(3), torch.ops.told_whole.noisy(x), torch.ops.told_whole.noise(2)
+
+    compiled = torch.compile(f, backend=asked)
+    for seed in range(4):
+        torch.manual_seed(seed)
+        wanted = f(torch.ones(3, 2))
+        torch.manual_seed(seed)
+        calls.clear()
+        assert all(map(torch.equal, compiled(torch.ones(3, 2)), wanted))
+        assert calls == [3]
+    with FakeTensorMode():
+        assert drawn(4).shape == (4, 2) and calls == [3]

@@ -382,6 +382,23 @@ def test_tuples_of_what_has_no_order_are_not_sorted():
         with pytest.raises(RuntimeError, match=f"Contained elements in {kind} are not sortable. Only Int"):
             torch.jit.script(f)()
 
+    def within():
+        return sorted([(2, (1, [2])), (1, (1, [3]))])
+
+    def lists():
+        return sorted([[2], [1]])
+
+    def numbers():
+        return sorted([2j, 1j])
+
+    for f, words in (
+        (within, r"Contained elements in \(int, int\[\]\) are not sortable"),
+        (lists, r"can be sorted, got list of List\[int\]"),
+        (numbers, "Only list of Tensors, ints, .* can be sorted, got list of complex"),
+    ):
+        with pytest.raises(RuntimeError, match=words):
+            torch.jit.script(f)()
+
     def sound():
         found = [(2, "b", (1.0, True)), (1, "a", (2.0, False))]
         found.sort()

@@ -81,11 +81,12 @@ class Learning:
         """Let no garbage be collected until the segment ends, or has made much: what is learnt stays, and to
         look at all of it again and again would take a third of the time.
         """
-        if self.room < 0:
-            self.wake()
-        elif not self.rests:
-            self.rests = True
-            self.resting.enter_context(uncollected())
+        with self.lock:  # another thread that computes ends the segment
+            if self.room < 0:
+                self.wake()
+            elif not self.rests:
+                self.rests = True
+                self.resting.enter_context(uncollected())
 
     def wake(self) -> None:
         """Let garbage be collected as ever."""

@@ -33,6 +33,7 @@ from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fre
 from rushlight._engine.tensors.tensor import Tensor, expect_unfilled
 from rushlight._engine.trace.entrances import looks
 from rushlight._engine.trace.learning import ROOM, Learning
+from rushlight._engine.trace.passes.memory import RESTING
 from rushlight._engine.trace.recorder import Array, place_of, root
 from rushlight._engine.trace.region_recorder import RegionRecorder, Suspended, Whole, silent
 from rushlight._engine.trace.shells import Shells
@@ -218,7 +219,7 @@ class Region(Learning, Writes, Updates, Shells):
         modes, (*_, leaves) = STACK.modes, how
         here = self.program is not None and modes[-1] is self and self.mine() and self.unit is None
         plain = all([v.__class__ in PLAIN for v in leaves if isinstance(v, Tensor)])
-        if not here or not plain or silent(op) or tracked(leaves, {}):
+        if not here or not plain or silent(op, leaves) or tracked(leaves, {}):
             return run(*how)
         whole = self.trace.whole.get(op)
         if whole is None:
@@ -663,6 +664,7 @@ class Region(Learning, Writes, Updates, Shells):
             TAPE.remove(self.recorder)
             self.trace.region = None
             self.wake()
+            RESTING.called()
             if self.context is not None:
                 self.context.close()
                 self.context = None

@@ -5,7 +5,7 @@ region.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -17,6 +17,7 @@ from rushlight._engine.core.pytree import tree_map
 from rushlight._engine.core.recording import TAPE, constant
 from rushlight._engine.dispatch.interpreters import MODES, STACK
 from rushlight._engine.lazy import our_module
+from rushlight._engine.numerics.rng import default_engine
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.geometry import contiguous_format
 from rushlight._engine.tensors.gradient import Gradient, as_kept
@@ -78,20 +79,28 @@ class Whole:
 
     def _tells(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> bool:
         """Whether the op gives, without values, results of these shapes."""
+        engine = default_engine()
+        before = engine.get_state()
         try:
             given = tree_map(_on_meta, (list(args), kwargs))
-            said = self.op._call(tuple(given[0]), given[1])
+            if any(isinstance(v, Tensor) for v in flat(given)):
+                said = self.op._call(tuple(given[0]), given[1])
+            else:  # none is there that lies on meta
+                said = self.target.faked(args, kwargs)
         except Exception:  # of whatever kind: a function of the program's
             return False
+        finally:
+            engine.set_state(before)
         return [t.shape for t in flat(said) if isinstance(t, Tensor)] == [
             t.shape for t in flat(out) if isinstance(t, Tensor)
         ]
 
 
-def silent(op: Any) -> bool:
-    """Whether an op of a program's own does not say what it gives, or writes to what it is given."""
+def silent(op: Any, leaves: Iterable[Any]) -> bool:
+    """Whether an op of a program's own does not say what it gives of these, or writes to what it is given."""
     writes = op._mutates or (op._schema is not None and op._schema.writes)
-    return bool(writes) or not (op._composite or "Meta" in op._kernels)
+    tells = "Meta" in op._kernels or (op._composite and any(isinstance(v, Tensor) for v in leaves))
+    return bool(writes) or not tells
 
 
 def _array_of(value: Any) -> Any:

@@ -189,25 +189,38 @@ def set_item(where: Any, index: Any, value: Any) -> None:
     where[index] = value
 
 
-def _has_order(of: Any) -> bool:
-    """Whether values of a type can be sorted."""
-    if of.kind == "Tuple":
-        return all(map(_has_order, of.args))
-    return of.kind in ("int", "bool", "float", "str", "Tensor", "Class")
+_ORDERED = ("int", "bool", "float", "str", "Tensor", "Class", "Tuple")
+
+
+def _without_order(of: Any) -> Any:
+    """The tuple, of this one and those within, that holds what cannot be sorted; None if none does."""
+    for held in of.args:
+        if held.kind not in _ORDERED:
+            return of
+        if held.kind == "Tuple" and (found := _without_order(held)) is not None:
+            return found
+    return None
 
 
 def comparable(found: list[Any]) -> list[Any]:
-    """A list that is to be sorted; RuntimeError where its elements are of several types, or tuples of what
-    has no order.
-    """
-    if found and isinstance(found[0], tuple) and not _has_order(kind := of_value(found[0])):
-        raise RuntimeError(
-            f"Contained elements in {shown(kind)} are not sortable. Only Int, Bool, Float, String, Tensor, a "
-            "User Defined Class with __lt__ method defined or Tuples of aforementioned types can be sorted."
-        )
+    """A list that is to be sorted; RuntimeError where its elements are of several types, or have no order."""
     kinds = list(dict.fromkeys(str(of_value(item)) for item in found if not hasattr(item, "_type")))
     if len(kinds) > 1:
         raise RuntimeError(f"Only values of same type can be compared. Found {kinds[0]} and {kinds[1]}")
+    if not kinds:
+        return found
+    kind: Any = of_value(found[0])
+    if kind.kind == "Tuple" and (lacks := _without_order(kind)) is not None:
+        raise RuntimeError(
+            f"Contained elements in {shown(lacks)} are not sortable. Only Int, Bool, Float, String, Tensor, "
+            "a User Defined Class with __lt__ method defined or Tuples of aforementioned types can be sorted."
+        )
+    if kind.kind not in _ORDERED:
+        raise RuntimeError(
+            "Only list of Tensors, ints, floats, bools, strs, a User Defined Class that defines the __lt__ "
+            "compare method or Tuples of aforementioned types can be sorted, "
+            f"got list of {kinds[0]}"
+        )
     return found
 
 

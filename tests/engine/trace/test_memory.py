@@ -14,7 +14,7 @@ from rushlight import nn
 from rushlight._engine.core.settings import settings
 from rushlight._engine.tensors.storages.memory_pages import Range
 from rushlight._engine.trace import compiled as compiled_calls, program, segment
-from rushlight._engine.trace.passes.memory import _lives, uncollected, vacate
+from rushlight._engine.trace.passes.memory import RESTING, _lives, uncollected, vacate
 from rushlight.nn import functional as F
 from tests.engine.trace.test_matching import compiled, matched, same
 from tests.engine.trace.test_segments import programs
@@ -274,10 +274,10 @@ def test_the_collector_rests_until_the_last_who_asked_for_it():
     thresholds = gc.get_threshold()
     with pytest.raises(ValueError, match="this"), uncollected() as resume:
         with uncollected():
-            assert gc.get_threshold()[0] == 0
+            assert gc.get_threshold()[0] == RESTING.NEVER
             resume()
             resume()
-            assert gc.get_threshold()[0] == 0
+            assert gc.get_threshold()[0] == RESTING.NEVER
         assert gc.get_threshold() == thresholds
         raise ValueError("this")
     assert gc.get_threshold() == thresholds
@@ -297,16 +297,16 @@ def test_a_child_process_collects_though_a_thread_of_its_parent_did_not():
         if not child:
             os._exit(gc.get_threshold() != thresholds)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-        assert gc.get_threshold()[0] == 0
+        assert gc.get_threshold()[0] == RESTING.NEVER
     assert gc.get_threshold() == thresholds
 
 
 def test_the_collector_rests_while_a_segment_is_learnt_and_as_long_as_little_is_recorded():
     def step(x, small):
         y = (x * 2).sum()
-        seen.append(gc.get_threshold()[0] == 0)
+        seen.append(gc.get_threshold()[0] == RESTING.NEVER)
         z = small * y  # what is recorded after much may be garbage that waits
-        seen.append(gc.get_threshold()[0] == 0)
+        seen.append(gc.get_threshold()[0] == RESTING.NEVER)
         return z
 
     thresholds, seen = gc.get_threshold(), []
@@ -321,3 +321,30 @@ def test_the_collector_rests_while_a_segment_is_learnt_and_as_long_as_little_is_
     with pytest.raises(ZeroDivisionError):
         matched(lambda x: x.exp() / (1 // 0))(torch.ones(3))
     assert gc.get_threshold() == thresholds
+
+
+def test_a_program_sets_the_collectors_thresholds_while_it_rests():
+    """Also those that it has read meanwhile, after the rest is over."""
+
+    def restoring(x):
+        y = x * 2
+        before = gc.get_threshold()
+        gc.set_threshold(100)
+        z = float(y.sum())
+        gc.set_threshold(*before)
+        return y * z
+
+    def never(x):
+        y = x * 2
+        gc.set_threshold(0)
+        return y
+
+    thresholds = gc.get_threshold()
+    try:
+        for step, wanted in ((restoring, thresholds), (never, (0, *thresholds[1:]))):
+            function = matched(step)
+            for _ in range(4):
+                function(torch.ones(3))
+                assert gc.get_threshold() == wanted
+    finally:
+        gc.set_threshold(*thresholds)

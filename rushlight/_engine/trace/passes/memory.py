@@ -185,8 +185,11 @@ class _Resting:
     """Python's collector of cycles, at rest for as long as a thread asks for that.
 
     It has a switch, but that is the program's: what reads it meanwhile, or turns it, in whichever thread, is
-    to find and to leave its own. So it is the threshold that says "never", unless the program sets another.
+    to find and to leave its own. So it is the threshold that says "never", unless the program sets another:
+    by a number of its own, since a program may set 0, or set again later what it has read meanwhile.
     """
+
+    NEVER = (1 << 31) - 1
 
     def __init__(self) -> None:
         self._lock = threading.RLock()  # finalizers may run anywhere
@@ -197,14 +200,27 @@ class _Resting:
         with self._lock:
             self._count += 1
             if self._count == 1:
+                self.resume()
                 self._before = gc.get_threshold()
-                gc.set_threshold(0, *self._before[1:])
+                gc.set_threshold(self.NEVER, *self._before[1:])
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
             self._count = max(self._count - 1, 0)
-            if not (self._count or gc.get_threshold()[0]):
-                gc.set_threshold(*self._before)
+            if not self._count:
+                self.resume()
+
+    def resume(self) -> None:
+        """Let garbage be collected as before, unless the program has said otherwise."""
+        if gc.get_threshold()[0] == self.NEVER:
+            gc.set_threshold(*self._before)
+
+    def called(self) -> None:
+        """A call of the program's is over, which may have set what it had read."""
+        if gc.get_threshold()[0] == self.NEVER:
+            with self._lock:
+                if not self._count:
+                    self.resume()
 
     def forked(self) -> None:
         """In a child process other threads end nothing any more."""
@@ -214,9 +230,9 @@ class _Resting:
             self.__exit__()
 
 
-_RESTING = _Resting()
+RESTING = _Resting()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_RESTING.forked)
+    os.register_at_fork(after_in_child=RESTING.forked)
 
 
 @contextmanager
@@ -225,9 +241,12 @@ def uncollected() -> Iterator[Callable[[], None]]:
     makes for a while most dies by itself, and the rest stays, so that looking at all objects again and again
     finds nothing.
     """
-    with ExitStack() as rest:
-        rest.enter_context(_RESTING)
-        yield rest.close
+    try:
+        with ExitStack() as rest:
+            rest.enter_context(RESTING)
+            yield rest.close
+    finally:
+        RESTING.called()
 
 
 def vacate(programs: Iterable[Any]) -> None:
