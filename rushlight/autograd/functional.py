@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.tensors.gradient import refuse_switch
 from rushlight.func.derivatives import Pullback
 from rushlight.func.jacobians import jacfwd
 
@@ -57,7 +59,12 @@ def _tuple(value: Any, what: str, of: str) -> Tensors:
 
 
 def _entered(values: Tensors, create_graph: bool, tracked: bool = True) -> Tensors:
-    """Tensors as inputs of their own graph (`tracked`: which require grad), or as views of the caller's."""
+    """Tensors as inputs of their own graph (`tracked`: which require grad), or as views of the caller's.
+
+    RuntimeError for the former inside transforms of torch.func, which would not see through that graph.
+    """
+    if LOCAL.depth and not (create_graph and all(t.requires_grad for t in values)):
+        refuse_switch()
     return tuple(
         t.view_as(t)
         if create_graph and t.requires_grad and not t.is_sparse

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import rushlight as torch
-from rushlight._engine.autograd.grad_mode import LOCAL, OutsideInference
+from rushlight._engine.autograd.grad_mode import LOCAL, OutsideInference, Transformed
 from rushlight._engine.core.pytree import flatten, tree_map
 from rushlight._engine.trace.guards import VisibleTensors
 from rushlight._engine.transforms import pullback
@@ -155,7 +155,8 @@ def grad_and_value(func: Func, argnums: Argnums = 0, has_aux: bool = False) -> F
                 f"{what}: Expected f(*args) to return a scalar Tensor, got tensor with "
                 f"{out.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
             )
-        found = point.back([torch.ones_like(out)])
+        with Transformed():
+            found = point.back([torch.ones_like(out)])
         return found, (point.value(), point.left(point.aux)) if has_aux else point.value()
 
     return wrapper
@@ -222,7 +223,7 @@ def jvp(func: Func, primals: Any, tangents: Any, *, strict: bool = False, has_au
             f"structure {flatten(primals)[1]} and tangents with structure {flatten(tangents)[1]}"
         )
     (leaves, tree), (directions, _) = _tensors(primals, "primals"), _tensors(tangents, "tangents")
-    with Forward() as level, OutsideInference():
+    with Forward() as level, OutsideInference(), Transformed():
         given = tree.unflatten([make(p, t, level) for p, t in zip(leaves, directions, strict=True)])
         captured = [t for t in VisibleTensors(func).known() if not any(t is leaf for leaf in leaves)]
         LOCAL.transforms = (*LOCAL.transforms, captured)

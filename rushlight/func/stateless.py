@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.autograd.grad_mode import Transformed
 from rushlight._engine.core.pytree import flatten, tree_map
 from rushlight.nn.utils.stateless import _functional_call
 
@@ -100,7 +101,7 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
         from rushlight._torch_dispatch import functionalization as functional  # few programs need it
 
         wrapped = tree_map(_functional, (args, kwargs))
-        with functional.functional(remove == "mutations"):
+        with functional.functional(remove == "mutations"), Transformed():
             found = tree_map(functional.inner, func(*wrapped[0], **wrapped[1]))
         for given, own in zip(flatten((args, kwargs))[0], flatten(wrapped)[0], strict=True):
             if isinstance(own, torch.Tensor):

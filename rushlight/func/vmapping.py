@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.autograd.grad_mode import Transformed
 from rushlight._engine.core.pytree import LEAF, Tree, broadcast, flatten
 from rushlight._engine.dispatch import interpreters
 from rushlight._engine.transforms.batching import Batched, Batching
@@ -41,7 +42,7 @@ def vmap(
         size, dims, leaves, tree = _inputs(name, in_dims, args)
 
         def run(count: int, leaves: list[Any]) -> tuple[list[Any], list[Any], Tree]:
-            with Batching(count, randomness) as level:
+            with Batching(count, randomness) as level, Transformed():
                 given = [
                     leaf if d is None else _add_batch_dim(leaf, d, level)
                     for leaf, d in zip(leaves, dims, strict=True)
@@ -85,7 +86,7 @@ def restore_vmap(
     def inner(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         leaves, tree = flatten(args)
         dims = broadcast(in_dims, tree) or ()
-        with Batching(batch_size, randomness) as level:
+        with Batching(batch_size, randomness) as level, Transformed():
             given = [
                 leaf if d is None else level.wrap(leaf.movedim(d, 0))
                 for leaf, d in zip(leaves, dims, strict=True)

@@ -216,6 +216,100 @@ def test_reverse_mode_refuses_hooks_of_saved_tensors():
     same(func.jvp(hooked, (X,), (V,))[1], (X.cos() * V).sum())
 
 
+def test_graphs_of_leaves_are_refused_inside_transforms():
+    def product(x):
+        return functional.vjp(lambda t: (t**3).sum(), x)[1].sum()
+
+    def slope(x):
+        return functional.jacobian(torch.sin, torch.ones(2)).sum() + x.sum()
+
+    def kept(x):
+        x.sin().retain_grad()
+        return x.sum()
+
+    tests = [(product, "requires_grad_"), (slope, "requires_grad_"), (kept, "retain_grad")]
+    for function, word in tests:
+        match = rf"attempting to call Tensor.{word}\(\).* inside of a function being transformed"
+        with pytest.raises(RuntimeError, match=match):
+            func.grad(function)(X)
+        with pytest.raises(RuntimeError, match=match):
+            func.vjp(function, X)
+    for function in (product, slope):
+        for call in (func.vmap(function), func.jacfwd(function), func.functionalize(function)):
+            with pytest.raises(RuntimeError, match="perhaps using torch.autograd.functional"):
+                call(X)
+        function(X)  # nothing of it is left
+    # With a graph of the input's own there is no leaf.
+    got = func.grad(lambda x: functional.jacobian(torch.sin, x, create_graph=True).sum())(V[0])
+    same(got, -V[0].sin())
+
+
+def test_inputs_of_a_transform_require_grad_already():
+    def function(x):
+        x.requires_grad = True
+        return x.sin().sum()
+
+    same(func.grad(function)(X), X.cos())
+    with pytest.raises(RuntimeError, match="attempting to call Tensor.requires_grad_"):
+        func.grad(lambda x: x.requires_grad_(False).sum())(X)
+
+
+def test_backward_is_refused_inside_transforms_and_not_in_a_pull():
+    def alone(g):
+        with torch.enable_grad():
+            leaf = torch.ones(3, requires_grad=True)
+            leaf.exp().sum().backward()
+        return g * leaf.grad.sum() / torch.e
+
+    class Backwards(torch.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x * 1
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def backward(ctx, g):
+            return alone(g)
+
+    match = r"backward\(\) called inside a functorch transform"
+    for call in (
+        lambda: func.vmap(alone)(X),
+        lambda: func.functionalize(alone)(X),
+        lambda: func.grad(lambda x: Backwards.apply(x).sum())(X),
+    ):
+        with pytest.raises(RuntimeError, match=match):
+            call()
+    same(func.vjp(Backwards.apply, X)[1](V)[0], 3 * V, 1e-6)
+
+
+class Inner(torch.autograd.Function):
+    """Differentiates inside of its forward, which is below the transform that has its backward."""
+
+    @staticmethod
+    def forward(x):
+        return functional.vjp(torch.sin, x, torch.ones_like(x))[1]
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, g):
+        return -g * ctx.saved_tensors[0].sin()
+
+    @staticmethod
+    def vmap(info, in_dims, x):
+        return functional.vjp(torch.sin, x, torch.ones_like(x))[1], in_dims[0]
+
+
+def test_forward_of_a_function_is_below_the_transform():
+    same(func.grad(lambda x: Inner.apply(x).sum())(X), -X.sin())
+    same(func.vmap(Inner.apply, 1, 1)(X), X.cos())
+
+
 def test_custom_functions():
     x, w = X, V[0]
 

@@ -541,7 +541,7 @@ def backward(
         grad_tensors = grad_variables
     if LOCAL.inference:
         raise RuntimeError("Calling backward() in inference mode is not allowed; leave it first")
-    if LOCAL.transforms:
+    if LOCAL.depth:
         raise RuntimeError(
             "backward() called inside a functorch transform. This is not supported, please use "
             "functorch.grad or functorch.vjp instead or call backward() outside of functorch transforms."

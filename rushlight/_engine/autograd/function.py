@@ -402,6 +402,9 @@ def run(of: type[Function], node: FunctionNode, args: tuple[Any, ...], kwargs: d
     recording = LOCAL.enabled and any(isinstance(a, Tensor) and a._grad_node is not None for a in args)
     ctx = node.settle()
     before, LOCAL.enabled = LOCAL.enabled, False
+    depth = LOCAL.depth
+    if depth:
+        LOCAL.depth = depth - 1  # forward is below the transform that has its backward
     try:
         if of.setup_context is Function.setup_context:
             output = of.forward(ctx, *args, **kwargs)
@@ -412,6 +415,8 @@ def run(of: type[Function], node: FunctionNode, args: tuple[Any, ...], kwargs: d
                 _refuse_as_is(node, args, output)
     finally:
         LOCAL.enabled = before
+        if depth:
+            LOCAL.depth = depth
     return _record(node, args, output, recording)
 
 

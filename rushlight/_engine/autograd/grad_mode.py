@@ -29,6 +29,8 @@ class _Local(threading.local):
     streams: Any = None
     # Of each function that torch.func differentiates right now, what it may read and not write.
     transforms: tuple[Any, ...] = ()
+    # How many transforms of torch.func the program's code that runs right now is inside of.
+    depth = 0
 
 
 LOCAL = _Local()
@@ -187,6 +189,23 @@ class set_grad_enabled(_Mode):
     def __call__(self, function: F) -> F:
         set_enabled(self._before)
         return decorate(_of_class(function), lambda: set_grad_enabled(self.mode))  # type: ignore[return-value]
+
+
+class Transformed:
+    """A context that runs a function of the program's which is transformed; by=-1: what it calls outside of
+    the innermost transform again.
+    """
+
+    __slots__ = ("_by",)
+
+    def __init__(self, by: int = 1) -> None:
+        self._by = by
+
+    def __enter__(self) -> None:
+        LOCAL.depth += self._by
+
+    def __exit__(self, *error: object) -> None:
+        LOCAL.depth -= self._by
 
 
 class OutsideInference:

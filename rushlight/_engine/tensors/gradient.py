@@ -46,7 +46,8 @@ class Gradient(_Tensor):
     def requires_grad(self, value: bool) -> None:
         if not isinstance(value, bool):
             raise RuntimeError("requires_grad must be a bool")
-        self.requires_grad_(value)
+        if not (value and getattr(self._grad_node, "open", False)):  # a transform's input requires it already
+            self.requires_grad_(value)
 
     @requires_grad.deleter
     def requires_grad(self) -> None:
@@ -63,6 +64,8 @@ class Gradient(_Tensor):
             _track(self)
         elif self._grad_node is not None:
             if self._grad_node.__class__ is not AccumulateGrad:
+                if getattr(self._grad_node, "open", False):
+                    refuse_switch()
                 raise RuntimeError(
                     "you can only change requires_grad flags of leaf variables. If you "
                     "want to use a computed variable in a subgraph that doesn't "
@@ -277,6 +280,8 @@ class Gradient(_Tensor):
 
         if self._grad_node is None:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if LOCAL.depth:
+            refuse_inside("Tensor.retain_grad()", "retain_grad()")
         if not self.is_leaf:
             retain(self)
 
@@ -367,11 +372,17 @@ def zero_gradient(grad: Any) -> None:
 
 def refuse_switch() -> None:
     """RuntimeError: gradients are not switched on inside transforms."""
+    refuse_inside(
+        "Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs)", "requires_grad_()"
+    )
+
+
+def refuse_inside(call: str, name: str) -> None:
+    """RuntimeError: `call` does not go together with transforms; name: what may be called outside of them."""
     raise RuntimeError(
-        "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* "
-        "APIs) inside of a function being transformed by a functorch transform. This is unsupported, please "
-        "attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call "
-        "requires_grad_() outside of a function being transformed instead."
+        f"You are attempting to call {call} inside of a function being transformed by a functorch transform. "
+        "This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, "
+        f"jacfwd, hessian) or call {name} outside of a function being transformed instead."
     )
 
 

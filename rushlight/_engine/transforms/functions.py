@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 from rushlight._engine.autograd.function import Function, run
+from rushlight._engine.autograd.grad_mode import Transformed
 from rushlight._engine.core.dtype import FLOATING
 from rushlight._engine.core.pytree import broadcast, flatten
 from rushlight._engine.dispatch import interpreters
@@ -40,7 +41,8 @@ def vmap(level: Any, of: Any, args: tuple[Any, ...]) -> Any:
     if own:
         placed = [level.placed(a) for a in args]
         info = VmapInfo(level.size, level.randomness)
-        found = of.vmap(info, tuple(d for _, d in placed), *[value for value, _ in placed])
+        with Transformed(-1):
+            found = of.vmap(info, tuple(d for _, d in placed), *[value for value, _ in placed])
         if not isinstance(found, tuple) or len(found) != 2:
             raise RuntimeError(
                 f"Expected the vmap staticmethod to have two returns, an output and out_dims with pytree "

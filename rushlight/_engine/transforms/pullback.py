@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from rushlight._engine.autograd import engine
-from rushlight._engine.autograd.grad_mode import LOCAL, OutsideInference
+from rushlight._engine.autograd.grad_mode import LOCAL, OutsideInference, Transformed
 from rushlight._engine.autograd.node import AccumulateGrad, Node, edge
 from rushlight._engine.core.dtype import FLOATING
 from rushlight._engine.dispatch.nodes.saved_tensors import twin
@@ -96,7 +96,7 @@ def vjp(
     ins = [_entered(t, levels, nodes) for t in inputs]
     LOCAL.enabled, LOCAL.transforms = True, (*LOCAL.transforms, captured)
     try:
-        with OutsideInference():
+        with OutsideInference(), Transformed():
             outs = function(*ins)
     finally:
         LOCAL.enabled, LOCAL.transforms = before, LOCAL.transforms[:-1]
