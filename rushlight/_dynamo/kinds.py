@@ -201,7 +201,9 @@ class SizesOfKind:
             if made.shapes == shapes or _serves(made.shapes, made.free, shapes):
                 if made.numbers == said.numbers:
                     return made.compiled
-                return _left_as_it_was(made, module)
+                found = _left_as_it_was(made, module)
+                if found is not None:
+                    return found
         return None
 
     def note(

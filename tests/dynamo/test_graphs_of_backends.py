@@ -423,7 +423,10 @@ def test_views_are_what_a_program_writes() -> None:
 
 
 def test_a_number_and_a_backend_that_changes_nodes_in_their_places() -> None:
+    asked: list[Any] = []
+
     def adding(module: Any, inputs: Any) -> Any:
+        asked.append(module)
         for n in module.graph.nodes:
             if n.target in (torch.mul, operator.mul):
                 n.target = torch.add
@@ -433,6 +436,9 @@ def test_a_number_and_a_backend_that_changes_nodes_in_their_places() -> None:
     compiled = torch.compile(lambda x, i: torch.mul(x, i), backend=adding)
     for i in (2, 3, 4, 5):
         assert compiled(torch.ones(2), i).tolist() == [1 + i, 1 + i]
+    for n, i, times in ((3, 5, 5), (4, 2, 6), (5, 5, 6)):  # of its graph for 5 the size has become free
+        assert compiled(torch.ones(n), i).tolist() == [1 + i] * n
+        assert len(asked) == times
 
 
 def test_a_number_and_a_backend_that_gives_a_method_of_its_own() -> None:
