@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.in_place import check_writable, rebase, remember, view_chain, view_of
+from rushlight._engine.autograd.saved_tensor_hooks import once_complete
+from rushlight._engine.autograd.saved_tensors import twin
 from rushlight._engine.core.pytree import flatten
 from rushlight._engine.dispatch import arguments, interpreters
 from rushlight._engine.dispatch.dispatcher import function
 from rushlight._engine.dispatch.nodes.formula_nodes import keep_result
 from rushlight._engine.dispatch.nodes.saved_arguments import kept
-from rushlight._engine.dispatch.nodes.saved_tensors import twin
 from rushlight._engine.dispatch.runners import pointwise
 from rushlight._engine.dispatch.runners.array_bodies import by_keyword, tracked
 from rushlight._engine.ops.signature import Param
@@ -242,11 +243,13 @@ def tell(
     if recorded and not op._schema.writes:
         wanted = [t for t in flatten(result)[0] if isinstance(t, Tensor)]
         if any(t._grad_node is None and t._kind.dtype.category >= 2 for t in wanted):
-            source = call.found if take is None or not call.ran else call.found[take]
-            if not call.ran:
+            if call.ran:
+                _hand_over(call.found if take is None else call.found[take], result, call)
+                return result
+            with once_complete():
                 with interpreters.unheard():
                     source = once()
-            _hand_over(source, result, call)
+                _hand_over(source, result, call)
     return result
 
 

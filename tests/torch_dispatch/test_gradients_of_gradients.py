@@ -13,6 +13,7 @@ import rushlight as torch
 from rushlight._engine.core.pytree import tree_map
 from rushlight.nn import functional as F
 from rushlight.utils._python_dispatch import TorchDispatchMode
+from rushlight.utils.checkpoint import checkpoint
 
 
 class Wrapper(torch.Tensor):
@@ -135,3 +136,34 @@ def test_private_slots_are_copied_too() -> None:
 
     torch.func.vjp(f, x)
     assert seen == [5]
+
+
+SAVING: dict[str, Callable[[Any], Any]] = {
+    "median": lambda x: x.median(1)[0],
+    "cummax": lambda x: x.cummax(1)[0],
+    "rsqrt": lambda x: (x * x).rsqrt(),
+    "logcumsumexp": lambda x: x.logcumsumexp(1),
+    "gelu": F.gelu,
+}
+
+
+@pytest.mark.parametrize("name", SAVING)
+def test_what_is_kept_is_packed_as_the_class_gave_it(name: str) -> None:
+    values = torch.randn(4, 6)
+    seen: list[type] = []
+
+    def pack(t: Any) -> Any:
+        seen.append(type(t))
+        return (t,)
+
+    def packed(x: Any) -> Any:
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda held: held[0]):
+            return SAVING[name](x)
+
+    plain = values.clone().requires_grad_()
+    expected = torch.autograd.grad(SAVING[name](plain).sum(), plain)[0]
+    for run in (packed, lambda x: checkpoint(SAVING[name], x, use_reentrant=False)):
+        x = Wrapper(values.clone().requires_grad_())
+        found = torch.autograd.grad(run(x).sum(), x)[0]
+        torch.testing.assert_close(found.inner, expected)
+    assert set(seen) == {Wrapper}

@@ -14,16 +14,16 @@ from rushlight._engine.autograd.in_place import View, rebase
 from rushlight._engine.autograd.node import GradientEdge, Node, edge, freed, new
 from rushlight._engine.autograd.node_classes import DelayedError
 from rushlight._engine.autograd.saved_tensor_hooks import HOOKS, PackedTensor, pack
-from rushlight._engine.core.callers import warn
-from rushlight._engine.dispatch.interpreters import MODES, STACK, interpret, wrapped
-from rushlight._engine.dispatch.nodes.formula_nodes import fit
-from rushlight._engine.dispatch.nodes.saved_tensors import (
+from rushlight._engine.autograd.saved_tensors import (
     check_version,
     reattach,
     result_alias,
     twin,
     version_of,
 )
+from rushlight._engine.core.callers import warn
+from rushlight._engine.dispatch.interpreters import MODES, STACK, interpret, wrapped
+from rushlight._engine.dispatch.nodes.formula_nodes import fit
 from rushlight._engine.tensors.geometry import lookup_function
 from rushlight._engine.tensors.tensor import BELOW, WRAPPED, Tensor, storage, wrap
 

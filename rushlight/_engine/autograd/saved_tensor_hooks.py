@@ -8,20 +8,23 @@ costs nothing more where there are no hooks.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL, no_grad
 from rushlight._engine.autograd.node import TRACES, Node
+from rushlight._engine.autograd.saved_tensors import reattach
 from rushlight._engine.core.recording import escape
 from rushlight._engine.lazy import our_module
-from rushlight._engine.tensors.tensor import Tensor, alias, storage
+from rushlight._engine.tensors.tensor import Tensor, storage
 
 Hooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
 
 
 class _Local(threading.local):
     refusal: str | None = None
+    waiting: list[Node] | None = None  # nodes that are packed once they keep what they are to keep
 
     def __init__(self) -> None:
         self.stack: list[Hooks] = []
@@ -98,7 +101,7 @@ class PackedTensor:
                 f"type {type(found).__name__}"
             )
         own = self._number >= 0 and (LOCAL.enabled or attached)
-        return alias(found, *((node, self._number) if own else self._edge))
+        return reattach(found, *((node, self._number) if own else self._edge))
 
 
 def _tell(hook: Any) -> None:
@@ -114,7 +117,7 @@ def pack(node: Node, t: Tensor, number: int, hooks: Any = None) -> PackedTensor:
     """
     hook, unpack = hooks or HOOKS.stack[-1]
     _tell(hook)
-    given = t if number < 0 else alias(t, node, number)
+    given = t if number < 0 else reattach(t, node, number)
     version = storage(given).version
     with no_grad():
         value = hook(given)
@@ -157,10 +160,28 @@ def _kept(item: Any, node: Node) -> Any:
     return t, 0 if t._storage is None else t._storage.version
 
 
+@contextmanager
+def once_complete() -> Iterator[None]:
+    """Nodes made in here are packed at its end: until then what they keep may be replaced."""
+    if not HOOKS.stack:
+        yield
+        return
+    before, HOOKS.waiting = HOOKS.waiting, []
+    try:
+        yield
+    finally:
+        made, HOOKS.waiting = HOOKS.waiting, before
+    for node in made:
+        _pack_node(node)
+
+
 def _pack_node(node: Node) -> None:
     """Listener for new nodes: pack what this one saved."""
     if not HOOKS.stack:
         return  # another thread's hooks
+    if HOOKS.waiting is not None:
+        HOOKS.waiting.append(node)
+        return
     saved: Any = getattr(node, "saved", None)
     if hasattr(saved, "packed"):
         node.settle()  # its overload is known by what it saved

@@ -13,8 +13,8 @@ from typing import Any
 
 from rushlight._engine.autograd.node import Node, freed
 from rushlight._engine.autograd.saved_tensor_hooks import Packed, PackedTensor, pack
+from rushlight._engine.autograd.saved_tensors import check_version, reattach
 from rushlight._engine.dispatch.nodes.saved_arguments import Saved, Versioned, VersionedList, saved
-from rushlight._engine.dispatch.nodes.saved_tensors import check_version, reattach
 
 _NAME = re.compile(r"_(raw_)?saved_(\w+)")
 _SIZES = re.compile(r"(\w+?)_(?:sym_)?(?:sizes(?:_opt)?|argsize_(\d+))")

@@ -19,12 +19,12 @@ from typing import Any
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.in_place import remember, unrecorded
 from rushlight._engine.autograd.node import TRACES, AccumulateGrad, Node as GraphNode
+from rushlight._engine.autograd.saved_tensors import version_of
 from rushlight._engine.dispatch.generated_code import compile_function
 from rushlight._engine.dispatch.interpreters import PLAIN
 from rushlight._engine.dispatch.nodes.declared import DeclaredFactory
 from rushlight._engine.dispatch.nodes.formula_nodes import keep_result
 from rushlight._engine.dispatch.nodes.saved_arguments import Saved, Versioned, VersionedList
-from rushlight._engine.dispatch.nodes.saved_tensors import version_of
 from rushlight._engine.dispatch.runners.formulas import NodeFactory
 from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fresh
 from rushlight._engine.tensors.tensor import Tensor, storage

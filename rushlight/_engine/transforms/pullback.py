@@ -15,8 +15,8 @@ from typing import Any
 from rushlight._engine.autograd import engine
 from rushlight._engine.autograd.grad_mode import LOCAL, OutsideInference, Transformed
 from rushlight._engine.autograd.node import AccumulateGrad, Node, edge
+from rushlight._engine.autograd.saved_tensors import twin
 from rushlight._engine.core.dtype import FLOATING
-from rushlight._engine.dispatch.nodes.saved_tensors import twin
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import BELOW, Tensor, alias
 from rushlight._engine.transforms.batching import Batched, Batching

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rushlight._engine.autograd.node import TRACES, Node, backward_name, next_seq
+from rushlight._engine.autograd.saved_tensors import result_alias
 from rushlight._engine.dispatch import node_names as names_of
 from rushlight._engine.dispatch.generated_code import compile_function
 from rushlight._engine.dispatch.nodes.formula_nodes import fit
 from rushlight._engine.dispatch.nodes.saved_arguments import VersionedList, argument, kept, saved
-from rushlight._engine.dispatch.nodes.saved_tensors import result_alias
 from rushlight._engine.ops.signature import Param
 from rushlight._engine.ops.table import Row
 from rushlight._engine.tensors.tensor import Tensor

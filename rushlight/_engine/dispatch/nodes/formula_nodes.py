@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import Node
-from rushlight._engine.dispatch.nodes.saved_tensors import check_version, reattach, result_alias, version_of
+from rushlight._engine.autograd.saved_tensors import check_version, reattach, result_alias, version_of
 from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.tensors.geometry import lookup_function
 from rushlight._engine.tensors.kind import Kind

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.autograd.saved_tensors import check_version, version_of
 from rushlight._engine.core.accelerator import asarray
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch.generated_code import MAKING, compile_function, made
@@ -26,7 +27,6 @@ from rushlight._engine.dispatch.nodes.formula_nodes import (
     fit,
     keep_result,
 )
-from rushlight._engine.dispatch.nodes.saved_tensors import check_version, version_of
 from rushlight._engine.dispatch.number_operands import scalar
 from rushlight._engine.ops.row_kernels import BIG
 from rushlight._engine.tensors.tensor import WRAPPED

@@ -13,8 +13,8 @@ import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import TRACES, Node, backward_name, new, next_seq
+from rushlight._engine.autograd.saved_tensors import check_version, version_of
 from rushlight._engine.dispatch.interpreters import MODES
-from rushlight._engine.dispatch.nodes.saved_tensors import check_version, version_of
 from rushlight._engine.numerics import advanced_indexing
 from rushlight._engine.ops.indexing.reads import BASIC
 from rushlight._engine.ops.table import ROWS

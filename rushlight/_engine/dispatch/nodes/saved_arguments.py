@@ -8,7 +8,7 @@ from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.saved_tensor_hooks import PackedTensor
-from rushlight._engine.dispatch.nodes.saved_tensors import check_version, reattach, version_of
+from rushlight._engine.autograd.saved_tensors import check_version, reattach, version_of
 from rushlight._engine.tensors.tensor import Tensor
 
 _new = object.__new__

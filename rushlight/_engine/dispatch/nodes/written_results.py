@@ -10,12 +10,12 @@ from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import AccumulateGrad
+from rushlight._engine.autograd.saved_tensors import result_alias
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch.interpreters import MODES, heard
 from rushlight._engine.dispatch.nodes.formula_nodes import keep_result
 from rushlight._engine.dispatch.nodes.formula_rules import SavedOperands
 from rushlight._engine.dispatch.nodes.saved_arguments import Saved, Versioned, kept
-from rushlight._engine.dispatch.nodes.saved_tensors import result_alias
 from rushlight._engine.tensors.tensor import Tensor, wrap
 
 
