@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 import rushlight as torch
@@ -41,6 +43,21 @@ def test_what_is_no_argument_belongs_to_the_module():
 def test_gradients_are_traced():
     traced = make_fx(torch.func.grad(lambda x: (x * x).sum()))(torch.ones(3))
     assert traced(torch.tensor([1.0, 2.0, 3.0])).tolist() == [2, 4, 6]
+
+
+def test_the_annotation_of_what_is_traced():
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return x.sin()
+
+    def several(*xs: torch.Tensor) -> torch.Tensor:
+        return xs[0].sin()
+
+    def head(f):
+        return next(line for line in make_fx(f)(torch.ones(2)).code.splitlines() if "def " in line)
+
+    assert head(function) == "def forward(self, x_1) -> torch.Tensor:"
+    assert head(torch.func.functionalize(function)) == head(torch.vmap(function)) == head(function)
+    assert head(several) == head(partial(function)) == "def forward(self, arg0_1):"
 
 
 def test_ops_may_be_decomposed():

@@ -23,7 +23,7 @@ from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node, map_aggregate
 from rushlight.fx.proxy import Proxy
-from rushlight.fx.tracer import GraphAppendingTracer
+from rushlight.fx.tracer import GraphAppendingTracer, _types
 from rushlight.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
 __all__ = [
@@ -195,13 +195,19 @@ def _place(t: Any) -> tuple[Any, ...]:
     return t.data_ptr(), t.dtype, tuple(t.shape), t.stride()
 
 
+def _has_signature(function: Callable[..., Any]) -> bool:
+    """Whether a trace has the names and the annotation of what it traces: a function without *args."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return code is not None and not code.co_flags & inspect.CO_VARARGS
+
+
 def _names(function: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
     """A name for each leaf of the arguments, after the parameters."""
     try:
         params = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         params = []
-    simple = params and all(p.kind is not p.VAR_POSITIONAL for p in params)
+    simple = params and _has_signature(function)
     names: list[str] = []
     for i, arg in enumerate(args):
         base = params[i].name if simple and i < len(params) else f"arg{i}"
@@ -254,7 +260,8 @@ def make_fx(
             found = f(*spec.unflatten(own))
         # What is given back may be an argument, or a container.
         result = tree_map(mode.argument, found)
-        tracer.graph.output(result)
+        told = _types(f) if _has_signature(f) else {}
+        tracer.graph.output(result, told.get("return"))
         tracer.graph.eliminate_dead_code(lambda node: node not in mode.inner)
         nested = any(not isinstance(a, torch.Tensor) and flatten([a])[1].num_nodes > 2 for a in args)
         module = GraphModule(tracer.root, tracer.graph, getattr(f, "__name__", "GraphModule"))
