@@ -63,3 +63,22 @@ def test_a_graph_has_the_products_and_views() -> None:
     names = [str(node.target).split(".")[1] for node in graph.nodes if node.op == "call_function"]
     each = ["unsqueeze", "permute"]
     assert names == [*each, *each, "permute", "view", "permute", "view", "bmm", "view", "permute", "view"]
+
+
+def test_the_result_of_a_product_lies_in_the_order_of_its_dims() -> None:
+    a, b = torch.randn(4, 3), torch.randn(4, 2)
+    assert torch.einsum("dc,da->ac", a, b).stride() == (3, 1)
+    assert torch.einsum("dc,da->ac", a, b).equal((a.T @ b).T)
+    with pytest.raises(RuntimeError, match="expected scalar type Double but found Float"):
+        torch.einsum("i...,i...->...", torch.ones(3, 1, 2), torch.ones(3, 4, 1, dtype=torch.float64))
+
+
+def test_an_ellipsis_of_more_dims_than_letters() -> None:
+    x = torch.ones((2,) + (1,) * 59)
+    assert torch.einsum("a...,a->a...", x, torch.tensor([1.0, 2.0])).flatten().tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("equation", ["....a", "a...."])
+def test_dots_after_an_ellipsis(equation: str) -> None:
+    with pytest.raises(RuntimeError, match="for operand 0 for which an ellipsis was already found"):
+        torch.einsum(equation, torch.ones(2, 2))

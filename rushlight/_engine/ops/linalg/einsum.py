@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 from rushlight._engine.core.errors import wrong_type
 from rushlight._engine.ops.table import composite
 
+_DOTS = 0x100  # from here on, letters that no equation has: of the dims of ellipses
+
 
 @composite(where=("torch",))
 def einsum(equation: Any, operands: "*Any" = ()):
@@ -32,7 +34,10 @@ def einsum(equation: Any, operands: "*Any" = ()):
     elif len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = operands[0]
     if len(operands) == 0:
-        raise ValueError("einsum(): must provide at least one operand")
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand "
+            "and its subscripts list"
+        )
     return _of_equation(equation, list(operands))
 
 
@@ -107,12 +112,17 @@ def _pair(a: Any, b: Any, dims: range, left: dict[int, int]) -> Any:
 
 
 def _product(a: Any, b: Any, summed: list[int]) -> Any:
-    """a * b summed over dims that both have, as a batch of matrix products."""
+    """a * b summed over dims that both have, as a batch of matrix products.
+
+    Where all dims of b's own stand before all of a's own, b is the left matrix: the result lies in order.
+    """
     sizes = list(zip(a.shape, b.shape, strict=True))
     rest = [d for d in range(len(sizes)) if d not in summed]
     batch = [d for d in rest if sizes[d][0] != 1 and sizes[d][1] != 1]
     rows = [d for d in rest if sizes[d][0] != 1 and sizes[d][1] == 1]
     columns = [d for d in rest if sizes[d][0] == 1]
+    if rows and columns and columns[-1] < rows[0]:
+        a, b, rows, columns = b, a, columns, rows
     many, n = prod([a.shape[d] for d in batch]), prod([a.shape[d] for d in summed])
     one = a.permute(batch + rows + summed + columns).reshape(many, prod([a.shape[d] for d in rows]), n)
     two = b.permute(batch + summed + columns + rows).reshape(many, n, prod([b.shape[d] for d in columns]))
@@ -172,7 +182,7 @@ def _check_letters(equation: str) -> None:
                 raise RuntimeError(f"einsum(): found '.' for {place} {again}")
             dotted = True
         elif text == ".":
-            rest = again if is_output and dotted else f"that is not part of any ellipsis{dots}"
+            rest = again if dotted else f"that is not part of any ellipsis{dots}"
             raise RuntimeError(f"einsum(): found '.' for {place} {rest}")
         elif text == "," and not is_output:
             operand, dotted = operand + 1, False
@@ -195,11 +205,10 @@ def _understood(equation: str, ndims: tuple[int, ...]) -> Equation:
     if len(terms) != len(ndims):
         more = "fewer" if len(terms) > len(ndims) else "more"
         raise RuntimeError(f"einsum(): {more} operands were provided than specified in the equation")
-    free = [c for c in string.ascii_letters if c not in equation]
     width = max(
         [n - len(t.replace("...", "")) for t, n in zip(terms, ndims, strict=True) if "..." in t], default=0
     )
-    dots = "".join(free[:width])
+    dots = "".join([chr(_DOTS + i) for i in range(width)])
     filled = []
     for number, (t, n) in enumerate(zip(terms, ndims, strict=True)):
         own = n - len(t.replace("...", ""))
