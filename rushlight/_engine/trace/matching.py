@@ -64,11 +64,13 @@ _numbers = itertools.count()
 _UPDATING = {"batch_norm": "training", "instance_norm": "use_input_stats"}
 # Composites that give several views.
 _VIEWING = frozenset(("unbind", "meshgrid", "_meshgrid"))
+# Composites that give a view of a product that they made.
+_PRODUCTS_SEEN = frozenset(("einsum", "_of_equation", "tensordot", "kron"))
 
 
 def _is_parts(row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether an op is told by its parts from the first time on: it works in place, or its gradient is that
-    of its parts. Others are when they could not be described whole.
+    """Whether an op is told by its parts from the first time on: it works in place, its gradient is that of
+    its parts, or it gives a view of what a part made. Others are when they could not be described whole.
     """
     if row.inplace and (kwargs.get("inplace") or any([v is True for v in args])):
         return True
@@ -79,7 +81,9 @@ def _is_parts(row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
         given = kwargs.get(_UPDATING[row.name], row.params[place].default)
         if args[place] if place < len(args) else given:
             return True
-    return row.name in _VIEWING or (row.vjp is None and tracked(args, kwargs))
+    if row.name in _VIEWING or (row.name in _PRODUCTS_SEEN and LOCAL.enabled):
+        return True
+    return row.vjp is None and tracked(args, kwargs)
 
 
 class _Untraceable(Exception):

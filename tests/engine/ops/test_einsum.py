@@ -82,3 +82,26 @@ def test_an_ellipsis_of_more_dims_than_letters() -> None:
 def test_dots_after_an_ellipsis(equation: str) -> None:
     with pytest.raises(RuntimeError, match="for operand 0 for which an ellipsis was already found"):
         torch.einsum(equation, torch.ones(2, 2))
+
+
+def test_a_backend_has_all_steps_at_the_first_call() -> None:
+    graphs = list[list[str]]()
+
+    def backend(module: torch.fx.GraphModule, given: list[torch.Tensor]) -> torch.fx.GraphModule:
+        graphs.append([node.name for node in module.graph.nodes])
+        return module
+
+    compiled = torch.compile(lambda a, b: torch.einsum("ij,jk->ik", a, b).sin(), backend=backend)
+    a, b = torch.randn(2, 3), torch.randn(3, 4)
+    for _ in range(3):
+        assert compiled(a, b).allclose((a @ b).sin())
+    assert len(graphs) == 1
+    assert {"bmm", "sin"} <= set(graphs[0])
+
+
+def test_dtypes_apart() -> None:
+    one, two = torch.ones(2, 2), torch.ones(2, 2, dtype=torch.float16)
+    with pytest.raises(RuntimeError, match="^both inputs should have same dtype$"):
+        torch.tensordot(one, two, 1)
+    with pytest.raises(RuntimeError, match="input c10::Half, batch1: float, batch2: float$"):
+        torch.baddbmm(two[None], one[None], one[None])

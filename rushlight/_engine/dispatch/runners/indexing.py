@@ -71,7 +71,8 @@ def getitem(self: Tensor, index: Any) -> Any:
     elif index.__class__ not in PLAIN and isinstance(index, Tensor):
         return _watched(_getitem, operator.getitem, self, index)
     else:
-        ones = _new_dims(self._geometry.ndim, *map(type, index)) if index.__class__ is tuple else ()
+        classes = tuple(map(type, index)) if index.__class__ is tuple else ()
+        ones = _new_dims(self._geometry.ndim, classes) if _PLACES.issuperset(classes) else ()
         key = _plain_key(tuple([item for item in index if item is not None])) if ones else None
         if key is not None:
             last = None if self._grad_node is None else _last_step(index)
@@ -104,10 +105,8 @@ def _asks(index: Any) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _new_dims(ndim: int, *classes: type) -> tuple[int, ...]:
-    """Where `None`s among ints, slices and `...` put dims of size 1; () for indices of other classes."""
-    if not _PLACES.issuperset(classes):
-        return ()
+def _new_dims(ndim: int, classes: tuple[type, ...]) -> tuple[int, ...]:
+    """Where `None`s among ints, slices and `...` put dims of size 1."""
     spare = ndim - sum(cls is int or cls is slice for cls in classes)
     ones, dim = list[int](), 0
     for cls in classes:

@@ -163,8 +163,8 @@ def _dtypes_apart(op: str, own: Any, one: Any, two: Any) -> None:
     if op == "baddbmm":
         if own is not one:
             raise RuntimeError(
-                f"Input dtypes must be the same, got: input {own.legacy.lower()}, batch1: "
-                f"{one.legacy.lower()}, batch2: {two.legacy.lower()}"
+                f"Input dtypes must be the same, got: input {own.c_name}, batch1: {one.c_name}, "
+                f"batch2: {two.c_name}"
             )
     elif own is not two:
         raise RuntimeError(f"self and mat2 must have the same dtype, but got {own.legacy} and {two.legacy}")
@@ -273,6 +273,8 @@ def vdot(input, other):
 @composite(where=("torch",), out=True)
 def tensordot(a, b, dims: Any = 2):
     """The sum of products over given dims of both, the rest of a's dims before b's."""
+    if a.dtype is not b.dtype:
+        raise RuntimeError("both inputs should have same dtype")
     left, right = _dot_dims(a, b, dims)
     keep_a = [d for d in range(a.ndim) if d not in left]
     keep_b = [d for d in range(b.ndim) if d not in right]

@@ -71,7 +71,7 @@ def _check_chain(tensors: list[Any]) -> None:
         if t.dtype is not tensors[0].dtype:
             raise RuntimeError(
                 "multi_dot(): all tensors must have be the same dtype but tensor 0 is "
-                f"{tensors[0].dtype.legacy.lower()} and tensor {i} {t.dtype.legacy.lower()}"
+                f"{tensors[0].dtype.c_name} and tensor {i} {t.dtype.c_name}"
             )
 
 
