@@ -71,11 +71,11 @@ def getitem(self: Tensor, index: Any) -> Any:
     elif index.__class__ not in PLAIN and isinstance(index, Tensor):
         return _watched(_getitem, operator.getitem, self, index)
     else:
-        classes = tuple(map(type, index)) if index.__class__ is tuple else ()
-        ones = _new_dims(self._geometry.ndim, classes) if _PLACES.issuperset(classes) else ()
-        key = _plain_key(tuple([item for item in index if item is not None])) if ones else None
+        items: Any = index
+        ones = _places_of_none(self._geometry.ndim, items) if items.__class__ is tuple else ()
+        key = _plain_key(tuple([item for item in items if item is not None])) if ones else None
         if key is not None:
-            last = None if self._grad_node is None else _last_step(index)
+            last = None if self._grad_node is None else _last_step(items)
             if last or self._grad_node is None:
                 try:
                     return _view(self, _seen(self._memory, key, ones), key, ones, last)
@@ -102,6 +102,12 @@ def _asks(index: Any) -> bool:
         if cls not in _USUAL and cls not in PLAIN and hasattr(cls, "__torch_function__"):
             return True
     return False
+
+
+def _places_of_none(ndim: int, index: tuple[Any, ...]) -> tuple[int, ...]:
+    """`_new_dims`; () for indices of other classes, which are not kept."""
+    classes = tuple(map(type, index))
+    return _new_dims(ndim, classes) if _PLACES.issuperset(classes) else ()
 
 
 @lru_cache(maxsize=1024)
