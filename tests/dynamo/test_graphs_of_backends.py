@@ -491,3 +491,27 @@ def test_an_op_of_no_tensors_is_called_as_often_as_the_program_does() -> None:
         assert calls == [3]
     with FakeTensorMode():
         assert drawn(4).shape == (4, 2) and calls == [3]
+
+
+@pytest.mark.parametrize("writes", [True, False])
+def test_an_op_that_reads_a_tensor_that_it_is_not_given(writes: bool) -> None:
+    held = {"state": torch.zeros(2)}
+
+    @torch.library.custom_op(f"told_whole::reads_{writes}", mutates_args=())
+    def reads(x: torch.Tensor) -> torch.Tensor:
+        return x + held["state"]
+
+    reads.register_fake(torch.empty_like)
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        if writes:
+            held["state"][0] = (x * 2).sum()
+        else:
+            held["state"] = x * 2
+        return reads(x) + 1
+
+    compiled = torch.compile(f, backend=Asked())
+    for i in range(5):
+        x = torch.full((2,), float(i))
+        wanted = f(x)
+        assert compiled(x).equal(wanted)

@@ -35,7 +35,7 @@ from rushlight._engine.trace.entrances import looks
 from rushlight._engine.trace.learning import ROOM, Learning
 from rushlight._engine.trace.passes.memory import RESTING
 from rushlight._engine.trace.recorder import Array, place_of, root
-from rushlight._engine.trace.region_recorder import RegionRecorder, Suspended, Whole, silent
+from rushlight._engine.trace.region_recorder import RegionRecorder, Suspended, Whole, holds_tensors, silent
 from rushlight._engine.trace.shells import Shells
 from rushlight._engine.trace.trace import (
     PLAINLY,
@@ -218,16 +218,21 @@ class Region(Learning, Writes, Updates, Shells):
         self, op: Any, run: Any, how: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """An op of a program's own: a graph that is handed over holds it as one. With gradients, or where it
-        writes to what it is given or does not say what it gives, by what it calls.
+        writes to what it is given or does not say what it gives, by what it calls; so, too, where it may read
+        unseen what this call makes or writes to.
         """
         modes, (*_, leaves) = STACK.modes, how
+        if any(all(t is not v for v in leaves) for t, _ in self.emptied):
+            return run(*how)
         here = self.program is not None and modes[-1] is self and self.mine() and self.unit is None
         plain = all([v.__class__ in PLAIN for v in leaves if isinstance(v, Tensor)])
         if not here or not plain or silent(op, leaves) or tracked(leaves, {}):
             return run(*how)
-        whole = self.trace.whole.get(op)
+        if op not in self.trace.whole:
+            self.trace.whole[op] = None if holds_tensors(op) else Whole(self.trace, op)
+        whole = self.trace.whole[op]
         if whole is None:
-            whole = self.trace.whole[op] = Whole(self.trace, op)
+            return run(*how)
         modes.pop()
         try:
             with self.lock:

@@ -4,6 +4,7 @@ region.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -24,6 +25,7 @@ from rushlight._engine.tensors.gradient import Gradient, as_kept
 from rushlight._engine.tensors.lazy_views import Pending
 from rushlight._engine.tensors.tensor import Tensor, wrap
 from rushlight._engine.trace import walks
+from rushlight._engine.trace.effects.contents import is_module
 from rushlight._engine.trace.recorder import Array, flat
 
 
@@ -101,6 +103,29 @@ def silent(op: Any, leaves: Iterable[Any]) -> bool:
     writes = op._mutates or (op._schema is not None and op._schema.writes)
     tells = "Meta" in op._kernels or (op._composite and any(isinstance(v, Tensor) for v in leaves))
     return bool(writes) or not tells
+
+
+def holds_tensors(op: Any) -> bool:
+    """Whether what an op of a program's own is made of names tensors that it is not given: as globals, of
+    what encloses it, or in their containers and attributes.
+    """
+    return any(_names_tensors(kernel) for kernel in op._kernels.values())
+
+
+def _names_tensors(function: Any) -> bool:
+    try:
+        named = inspect.getclosurevars(function)
+    except (TypeError, ValueError):  # no function of Python; a name that has no value yet
+        return inspect.isfunction(function)
+    for value in (*named.nonlocals.values(), *named.globals.values()):
+        if isinstance(value, Tensor) or is_module(value):
+            return True
+        inside = value if isinstance(value, (dict, list, tuple)) else getattr(value, "__dict__", None)
+        if inside is None or callable(value) or inspect.ismodule(value):
+            continue
+        if any(isinstance(v, Tensor) for v in (inside.values() if isinstance(inside, dict) else inside)):
+            return True
+    return False
 
 
 def _array_of(value: Any) -> Any:
