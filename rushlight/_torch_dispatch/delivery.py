@@ -276,7 +276,8 @@ def _without_memory(args: tuple[Any, ...]) -> bool:
     """Whether a class of its own is among these that has no memory: what a mode runs on plain tensors is
     recorded as it is run.
     """
-    return any(t.__class__ in BELOW and t._kind.on_meta for t in args)
+    found: list[Any] = [t for t in args if t.__class__ in BELOW]
+    return any(t._kind.on_meta for t in found)
 
 
 def _further(handler: Handler) -> Handler:
@@ -335,7 +336,7 @@ def _keep(node: Any, number: int, result: Tensor, source: Tensor | None = None) 
     several = getattr(getattr(node, "saved", None), "_results", None)
     if not several or number >= len(several[1]) or several[1][number] is None:
         return
-    own = getattr(several[1][number], "tensor", source)
+    own: Any = getattr(several[1][number], "tensor", source)
     if source is None or own._array is source._array:
         several[1][number] = kept(twin(result))
 

@@ -88,7 +88,7 @@ def _plain_form(t: Tensor) -> tuple[Any, tuple[Any, ...]]:
     return _rebuild_tensor_v2 if of in BY_DTYPE else _rebuild_tensor_v3, (*place, marks) if marks else place
 
 
-def _warn_of_hooks(t: Tensor) -> None:
+def _warn_of_hooks(t: Any) -> None:
     for hook in (t._backward_hooks or {}).values():
         if not hasattr(hook, "__torch_unserializable__"):
             warn(

@@ -46,7 +46,8 @@ def _entered(t: Any, levels: list[Any], nodes: list[InputNode]) -> Any:
         if level.holds(t):
             return dual(_entered(t.value, rest, nodes), t.tangent, level)
         return _entered(t, rest, nodes)
-    entered = alias(t) if t.__class__ not in BELOW else twin(t)
+    below = t.__class__ in BELOW
+    entered = twin(t) if below else alias(t)
     node = InputNode((edge(t) if LOCAL.enabled else None,))
     node.open = True
     entered._grad_node = node
