@@ -72,9 +72,9 @@ class Gradient(_Tensor):
                     "require differentiation use var_no_grad = var.detach()."
                 )
             if self._grad_node.apart is None:
-                hooks = self._backward_hooks
+                hooks = _table_of(self)
                 self._grad_node = None
-                self._backward_hooks = hooks
+                _replace_table(self, hooks)
                 _switched(self)
         return self
 
@@ -102,25 +102,14 @@ class Gradient(_Tensor):
     @property
     def _backward_hooks(self) -> Any:
         """The functions of register_hook by their numbers, None where there never were any."""
-        node = self._grad_node
-        if node is None:
-            return self.__dict__.get("_unheard_hooks")
-        return None if node.hooks is None else node.hooks.tensor.get(self._output_nr)
+        return _table_of(self)
 
     @_backward_hooks.setter
     def _backward_hooks(self, hooks: Any) -> None:
         """Another table instead; it waits where the tensor requires no grad (yet)."""
         if hooks is not None and not isinstance(hooks, dict):
             raise TypeError(f"_backward_hooks must be a dict or None, not {type(hooks).__name__}")
-        if self._grad_node is not None:
-            # What it needs, tensors.tensor, imports this file.
-            from rushlight._engine.autograd.hooks import replace_on_tensor
-
-            replace_on_tensor(self, hooks)
-        elif hooks is not None:
-            self.__dict__["_unheard_hooks"] = hooks
-        else:
-            self.__dict__.pop("_unheard_hooks", None)
+        _replace_table(self, hooks)
 
     @_backward_hooks.deleter
     def _backward_hooks(self) -> None:
@@ -338,11 +327,11 @@ def _track(t: Any) -> None:
             raise RuntimeError(
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
             )
-        hooks = t._backward_hooks
+        hooks = _table_of(t)
         t._grad_node = AccumulateGrad(t)
         if hooks is not None:
             del t.__dict__["_unheard_hooks"]
-            t._backward_hooks = hooks
+            _replace_table(t, hooks)
         _see_arrivals(t)
         _switched(t)
     elif t._grad_node.__class__ is AccumulateGrad:
@@ -350,6 +339,26 @@ def _track(t: Any) -> None:
             t._grad_node = AccumulateGrad(t)
     elif getattr(t._grad_node, "open", False):
         refuse_switch()
+
+
+def _table_of(t: Any) -> Any:
+    """`_backward_hooks`, of which no class is asked."""
+    node = t._grad_node
+    if node is None:
+        return t.__dict__.get("_unheard_hooks")
+    return None if node.hooks is None else node.hooks.tensor.get(t._output_nr)
+
+
+def _replace_table(t: Any, hooks: Any) -> None:
+    if t._grad_node is not None:
+        # What it needs, tensors.tensor, imports this file.
+        from rushlight._engine.autograd.hooks import replace_on_tensor
+
+        replace_on_tensor(t, hooks)
+    elif hooks is not None:
+        t.__dict__["_unheard_hooks"] = hooks
+    else:
+        t.__dict__.pop("_unheard_hooks", None)
 
 
 def _switched(leaf: Any) -> None:
