@@ -4,7 +4,6 @@ region.
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -25,7 +24,7 @@ from rushlight._engine.tensors.gradient import Gradient, as_kept
 from rushlight._engine.tensors.lazy_views import Pending
 from rushlight._engine.tensors.tensor import Tensor, wrap
 from rushlight._engine.trace import walks
-from rushlight._engine.trace.effects.contents import is_module
+from rushlight._engine.trace.guards import VisibleTensors
 from rushlight._engine.trace.recorder import Array, flat
 
 
@@ -106,26 +105,8 @@ def silent(op: Any, leaves: Iterable[Any]) -> bool:
 
 
 def holds_tensors(op: Any) -> bool:
-    """Whether what an op of a program's own is made of names tensors that it is not given: as globals, of
-    what encloses it, or in their containers and attributes.
-    """
-    return any(_names_tensors(kernel) for kernel in op._kernels.values())
-
-
-def _names_tensors(function: Any) -> bool:
-    try:
-        named = inspect.getclosurevars(function)
-    except (TypeError, ValueError):  # no function of Python; a name that has no value yet
-        return inspect.isfunction(function)
-    for value in (*named.nonlocals.values(), *named.globals.values()):
-        if isinstance(value, Tensor) or is_module(value):
-            return True
-        inside = value if isinstance(value, (dict, list, tuple)) else getattr(value, "__dict__", None)
-        if inside is None or callable(value) or inspect.ismodule(value):
-            continue
-        if any(isinstance(v, Tensor) for v in (inside.values() if isinstance(inside, dict) else inside)):
-            return True
-    return False
+    """Whether what an op of a program's own is made of can see tensors that it is not given."""
+    return any(VisibleTensors(kernel).known() for kernel in op._kernels.values())
 
 
 def _array_of(value: Any) -> Any:

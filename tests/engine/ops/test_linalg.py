@@ -239,3 +239,20 @@ def test_least_squares_without_singular_values_are_those_with_them(shape):
         torch.testing.assert_close(found.solution, wanted.solution)
         assert torch.equal(found.rank, wanted.rank)
         assert found.solution.stride() == wanted.solution.stride()
+
+
+@pytest.mark.parametrize(
+    ("x", "weight", "bias", "words"),
+    [
+        ("float32", "float64", None, "expected m1 and m2 to have the same dtype, but got: float != double"),
+        ("float32", "float64", "float64", "mat1 and mat2 must have the same dtype, but got Float and Double"),
+        ("float32", "float64", "float16", "self and mat2 must have the same dtype, but got Half and Double"),
+        ("float32", "float32", "float64", "self and mat2 must have the same dtype, but got Double and Float"),
+    ],
+)
+def test_linear_says_which_dtypes_differ(x: str, weight: str, bias: str | None, words: str) -> None:
+    given = torch.ones(2, 3, dtype=getattr(torch, x)), torch.ones(4, 3, dtype=getattr(torch, weight))
+    added = None if bias is None else torch.ones(4, dtype=getattr(torch, bias))
+    with pytest.raises(RuntimeError) as told:
+        torch.nn.functional.linear(*given, added)
+    assert str(told.value) == words

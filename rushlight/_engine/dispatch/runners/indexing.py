@@ -126,7 +126,7 @@ def _new_dims(ndim: int, classes: tuple[type, ...]) -> tuple[int, ...]:
 
 
 def _last_step(index: tuple[Any, ...]) -> str | None:
-    """ "unsqueeze" where a dim is put in after all parts are taken; None where the sizes have to tell."""
+    """The name unsqueeze where dims are put in after all parts; None where the sizes have to tell."""
     for item in reversed(index):
         if item is None:
             return "unsqueeze"

@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
-from rushlight._engine.core.dtype import C_NAMES
 from rushlight._engine.core.errors import check_multipliable, wrap_dim
 from rushlight._engine.core.promotion import combine, promote_types
 from rushlight._engine.core.recording import fusing
 from rushlight._engine.core.services import service
 from rushlight._engine.ops.expressions import Expr, symbol
-from rushlight._engine.ops.indexing.along_dim import legacy
 from rushlight._engine.ops.linalg.matmul import (
     bmm,
     conjugate,
@@ -56,11 +54,10 @@ def linear_kernel(x: Array, w: Array, bias: Array | None) -> ArrayFunction:
         raise RuntimeError(
             f"both arguments to linear need to be at least 1D, but they are {x.ndim}D and {w.ndim}D"
         )
-    if x.dtype != w.dtype and bias is not None:
-        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {legacy(x)} and {legacy(w)}")
-    same_dtype(x, w)
-    if bias is not None and bias.dtype != x.dtype:
-        raise RuntimeError(f"self and mat2 must have the same dtype, but got {legacy(bias)} and {legacy(w)}")
+    if bias is None:
+        same_dtype(x, w)
+    elif not bias.dtype == x.dtype == w.dtype:
+        _dtypes_apart("linear", *[dt.from_numpy_dtype(a.dtype) for a in (bias, x, w)])
     if bias is not None and is_low_precision(x) and (x.ndim < 3 or x.flags.c_contiguous):
         # One rounding, of the sum: so does PyTorch, save for what it cannot see as one matrix.
         return _linear(x, w, bias, unrounded_product_function)
@@ -315,10 +312,9 @@ def _dot_dims(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
 def bilinear(input1, input2, weight, bias: Tensor | None = None):
     """x1 @ weight[k] @ x2 for each k: (*, in1), (*, in2), (out, in1, in2) -> (*, out)."""
     if not input1.dtype is input2.dtype is weight.dtype:
-        names = [C_NAMES.get(t.dtype.name, t.dtype.name) for t in (input1, input2, weight)]
         raise RuntimeError(
-            f"All tensors must have the same dtype, got input1: {names[0]}, input2: {names[1]}, "
-            f"weight: {names[2]}"
+            f"All tensors must have the same dtype, got input1: {input1.dtype.c_name}, "
+            f"input2: {input2.dtype.c_name}, weight: {weight.dtype.c_name}"
         )
     for number, x in ((1, input1), (2, input2)):
         if x.shape[-1] != weight.shape[number]:
