@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import operator
 import weakref
-from collections.abc import Callable, Sequence
-from functools import cache, partial
-from types import FunctionType
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from numpy import generic, ndarray
-
-from rushlight import Tensor, fx
 from rushlight._dynamo import config
 from rushlight._dynamo.exc import BackendCompilerFailed, FailOnRecompileLimitHit, Unsupported
+from rushlight._dynamo.graphs import graph_of, private
 from rushlight._dynamo.inputs import Call, examples, tell_shapes
 from rushlight._dynamo.kinds import Said, Sizes, SizesOfKind, kind_of, nodes_of
 from rushlight._dynamo.marks import marked
 from rushlight._dynamo.utils import counters
 from rushlight._engine.autograd.grad_mode import LOCAL
-from rushlight._engine.dispatch.dispatcher import function
-from rushlight._engine.dispatch.overrides import public
-from rushlight._engine.dispatch.runners.indexing import _basic as _view_of
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import wrap
 from rushlight._engine.trace import choice
 from rushlight._engine.trace.eager_backends import Reads, code_of
-from rushlight._engine.trace.trace import Node, Place, Trace
+from rushlight._engine.trace.trace import Node, Trace
 from rushlight._numpy._ndarray import Given
 from rushlight._numpy._readers import reads_memory
-from rushlight.nn import Module
 
 # PyTorch's is a package: its modules are found by names (names/alternatives.tsv, names/placeholders.tsv).
 __path__: list[str] = []
@@ -172,7 +164,9 @@ class Segment:
     ) -> None:
         self.backend, self.sizes, self.path, self.wanted = backend, sizes, path, wanted
         self.said = Said()
-        self.inputs, self.module = graph_of(node.path(), wanted, self.said)
+        call = sizes.sizes.call
+        enabled = None if call is None else call.enabled
+        self.inputs, self.module = graph_of(node.path(), wanted, self.said, enabled)
         self.compiled: Callable[..., Any] | None = None
 
     def at_once(self, arrays: dict[int, Any], aside: Any) -> None:
@@ -215,114 +209,8 @@ class Segment:
         return self.compiled
 
 
-# What programs write where an op has no public name: a method, with at most so many arguments.
-_SPOKEN = {"_overwritten": ("copy_", 2), "_view": ("view", 99), "_to_dtype": ("to", 2)}
-
-
-def _indexed(x: Any, basic: tuple[Any, ...], ones: tuple[int, ...], last: str) -> tuple[Any, Any, Any]:
-    """x[...] as `written` tells it; ones: where dims of one element are put in."""
-    if ones and (len(ones) > 1 or basic != (...,)):
-        return _view_of, (x, basic, ones, last), {}
-    if ones:
-        return "unsqueeze", (x, ones[0]), {}
-    index = basic[:-1] if basic[-1:] == (...,) and len(basic) > 1 else basic
-    return operator.getitem, (x, index[0] if len(index) == 1 else index), {}
-
-
-def written(row: Any, call: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """(function, or a method's name; arguments, keywords) of an op as a program would write it: without what
-    is the default.
-    """
-    if call is _view_of:
-        return _indexed(*args, **kwargs)
-    if row is None:
-        return getattr(call, "target", None) or _derived(call), tuple(args), kwargs
-    params = list(row.params)[len(args) :]
-    given, rest = list(args), {n: v for n, v in kwargs.items() if not (n == "out" and v is None)}
-    for p in params:
-        if p.keyword_only or p.varargs or p.name not in rest or rest[p.name] is p.default:
-            break
-        given.append(rest.pop(p.name))
-    rest = {p.name: rest[p.name] for p in params if p.name in rest and rest[p.name] is not p.default}
-    if row.name in _SPOKEN and not rest and len(given) <= _SPOKEN[row.name][1]:
-        return _SPOKEN[row.name][0], tuple(given), rest
-    if getattr(call, "writes", False) or set(row.where) == {"Tensor"}:
-        return public(row, call).__name__, tuple(given), rest
-    known = {"torch", "nn.functional", "Tensor"}.intersection(row.where)
-    return public(row, call) if known else _private(row), tuple(given), rest
-
-
-@cache
-def _private(row: Any) -> Callable[..., Any]:
-    """A row that has no public name, as a function of this module."""
-
-    def run(*args: Any, **kwargs: Any) -> Any:
-        return function(row)(*args, **kwargs)
-
-    run.__name__ = run.__qualname__ = row.name
-    return run
-
-
-def _derived(formula: Callable[..., Any]) -> Callable[..., Any]:
-    """A derived gradient, which is an object, as a function that a graph can name."""
-    if isinstance(formula, FunctionType):
-        return formula
-
-    def gradient(*args: Any, **kwargs: Any) -> Any:
-        return formula(*args, **kwargs)
-
-    gradient.__module__ = "derived"
-    return gradient
-
-
 def __getattr__(name: str) -> Any:
     row = ROWS.get(name)
     if row is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return _private(row)
-
-
-def graph_of(nodes: Sequence[Node], wanted: Sequence[int], said: Said) -> tuple[list[int], fx.GraphModule]:
-    """(the places that come in, a module of the ops on their tensors, which gives those that are wanted);
-    `said` is told what the ops are.
-    """
-    root, graph, made = Module(), fx.Graph(), dict[int, Any]()
-    inputs = [entry[0] for n in nodes for entry in n.entered]
-    for number, place in enumerate(inputs):
-        made[place] = graph.placeholder(f"arg{number}_1")
-
-    def seen(tree: Any) -> Any:
-        if isinstance(tree, Place):
-            return made[tree.number]
-        if tree.__class__ in (list, tuple):
-            return tree.__class__([seen(v) for v in tree])
-        if isinstance(tree, generic):
-            return tree.item()  # the graph's text has no NumPy
-        if isinstance(tree, ndarray):
-            return constant(ROWS["_tensor_of"](tree))
-        return {name: seen(v) for name, v in tree.items()} if tree.__class__ is dict else tree
-
-    def constant(value: Tensor) -> fx.Node:
-        name = f"_tensor_constant{len(root._buffers)}"
-        root.register_buffer(name, value)
-        return graph.get_attr(name)
-
-    for n in nodes:
-        op, args, kwargs = written(*n.said)
-        step: Any = n.step
-        said.call(n.said[0], op, args, kwargs)
-        if n.said[0] is ROWS["_tensor_of"]:  # of an array of a row's own
-            made[n.first] = seen(args[0])
-            continue
-        made_by = graph.call_method if op.__class__ is str else graph.call_function
-        found = made_by(op, seen(args), seen(kwargs))
-        for number, r in enumerate(step.results):
-            several = step.many is not None
-            made[n.first + number] = (
-                graph.call_function(operator.getitem, (found, number)) if several else found
-            )
-            if r.given >= 0:
-                made[n.args[r.given]] = made[n.first + number]
-    said.add(*inputs, *wanted)
-    graph.output(tuple([made[p] for p in wanted]))
-    return inputs, fx.GraphModule(root, graph)
+    return private(row)

@@ -13,6 +13,7 @@ from types import FunctionType
 from typing import Any
 
 from rushlight import fx
+from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._subclasses.fake_tensor import FakeTensorMode
 from rushlight.nn import Module
@@ -26,6 +27,7 @@ class Call:
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.function, self.args, self.kwargs = function, args, kwargs
+        self.enabled = LOCAL.enabled  # grad mode, where it begins
         self._found: dict[int, Named] | None = None
 
     def named(self, array: Any) -> Named | None:

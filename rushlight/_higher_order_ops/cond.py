@@ -8,7 +8,7 @@ from typing import Any
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.pytree import flatten
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight._higher_order_ops.operators import Control, holds
+from rushlight._higher_order_ops.operators import Control, Function, Told, all_tensors, holds
 
 __all__ = ["cond", "cond_op"]
 
@@ -70,4 +70,26 @@ def _recorded(
     return listener.called(cond_op, (pred,), branches, names, leaves, (one if taken else other))
 
 
-cond_op = Control("cond", _run, _recorded)
+def _told(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Any = ()) -> Any:
+    leaves, spec = flatten(list(operands))
+    if not isinstance(pred, Tensor) or not all_tensors(leaves):
+        return NotImplemented
+
+    def of(function: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *given: function(*spec.unflatten(list(given)))
+
+    told = Told(
+        cond_op,
+        [
+            Function("cond_true", "true_graph", of(true_fn)),
+            Function("cond_false", "false_graph", of(false_fn)),
+        ],
+        [pred, *leaves],
+        [False] * len(leaves),
+        lambda bodies, given, more: (given[0], *bodies, (*given[1:], *more)),
+        alike=True,
+    )
+    return told, lambda found, structure: structure.unflatten(found)
+
+
+cond_op = Control("cond", _run, _recorded, _told)

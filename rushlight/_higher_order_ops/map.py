@@ -7,7 +7,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.pytree import flatten
-from rushlight._higher_order_ops.operators import Control
+from rushlight._higher_order_ops.operators import Control, Function, Told, all_tensors
 
 __all__ = ["map", "map_impl"]
 
@@ -56,4 +56,18 @@ def _recorded(listener: Any, f: Callable[..., Any], xs: Any, pos_args: Any = ())
     )
 
 
-map_impl = Control("map_impl", _run, _recorded)
+def _told(f: Callable[..., Any], xs: Any, pos_args: Any = ()) -> Any:
+    operands, split = [*xs, *pos_args], len(xs)
+    if not all_tensors(operands):
+        return NotImplemented
+    told = Told(
+        map_impl,
+        [Function("map_body", "body_graph", f)],
+        operands,
+        [i < split for i in range(len(operands))],
+        lambda bodies, given, more: (*bodies, [*given[:split]], [*given[split:], *more]),
+    )
+    return told, lambda found, structure: tuple(found)
+
+
+map_impl = Control("map_impl", _run, _recorded, _told)

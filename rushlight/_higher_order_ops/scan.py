@@ -7,7 +7,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.pytree import flatten
-from rushlight._higher_order_ops.operators import Control
+from rushlight._higher_order_ops.operators import Control, Function, Told, all_tensors
 
 __all__ = ["scan", "scan_op"]
 
@@ -76,4 +76,18 @@ def _recorded(listener: Any, f: Callable[..., Any], init: Any, xs: Any, addition
     )
 
 
-scan_op = Control("scan", _run, _recorded)
+def _told(f: Callable[..., Any], init: Any, xs: Any, additional_inputs: Any = ()) -> Any:
+    operands, first, end = [*init, *xs, *additional_inputs], len(init), len(init) + len(xs)
+    if not all_tensors(operands):
+        return NotImplemented
+    told = Told(
+        scan_op,
+        [Function("scan_combine_fn", "scan_combine_graph", f, list)],
+        operands,
+        [first <= i < end for i in range(len(operands))],
+        lambda bodies, given, more: (*bodies, [*given[:first]], [*given[first:end]], [*given[end:], *more]),
+    )
+    return told, lambda found, structure: tuple(found)
+
+
+scan_op = Control("scan", _run, _recorded, _told)

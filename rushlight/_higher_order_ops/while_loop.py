@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight._engine.core.pytree import flatten
-from rushlight._higher_order_ops.operators import Control, holds
+from rushlight._higher_order_ops.operators import Control, Function, Told, all_tensors, holds
 
 __all__ = ["while_loop", "while_loop_op"]
 
@@ -64,4 +64,31 @@ def _recorded(
     )
 
 
-while_loop_op = Control("while_loop", _run, _recorded)
+def _told(
+    cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Any, additional_inputs: Any = ()
+) -> Any:
+    leaves, spec = flatten(list(carried_inputs))
+    operands, split = [*leaves, *additional_inputs], len(leaves)
+    if not all_tensors(operands):
+        return NotImplemented
+
+    def of(function: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*given: Any) -> Any:
+            return function(*spec.unflatten(list(given[:split])), *given[split:])
+
+        return called
+
+    told = Told(
+        while_loop_op,
+        [
+            Function("cond_fn", "while_loop_cond_graph", of(cond_fn), None),
+            Function("body_fn", "while_loop_body_graph", of(body_fn)),
+        ],
+        operands,
+        [False] * len(operands),
+        lambda bodies, given, more: (*bodies, tuple(given[:split]), (*given[split:], *more)),
+    )
+    return told, lambda found, structure: tuple(spec.unflatten(found))
+
+
+while_loop_op = Control("while_loop", _run, _recorded, _told)

@@ -195,13 +195,17 @@ class GraphModule(torch.nn.Module):
         **options: Any,
     ) -> str:
         """The text of `forward` with the tensors' dtypes and shapes, and where the program does what."""
-        own = self._graph.python_code("self", verbose=True).src.lstrip("\n")
-        text = _indented(f"class {type(self).__name__}(torch.nn.Module):\n{own}")
-        inner = [child.print_readable(False) for child in self.children() if isinstance(child, GraphModule)]
-        text += _indented("\n".join(["", *inner]))
+        text = self._readable(type(self).__name__)
         if print_output:
             print(text)
         return text
+
+    def _readable(self, name: str) -> str:
+        """That text, of a class of this name; modules within have the names that they are held by."""
+        own = self._graph.python_code("self", verbose=True).src.lstrip("\n")
+        text = _indented(f"class {name}(torch.nn.Module):\n{own}")
+        inner = [m._readable(n) for n, m in self.named_children() if isinstance(m, GraphModule)]
+        return text + _indented("\n".join(["", *inner]))
 
     def __str__(self) -> str:
         return "\n".join(

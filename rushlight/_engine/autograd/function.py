@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -418,6 +419,14 @@ def run(of: type[Function], node: FunctionNode, args: tuple[Any, ...], kwargs: d
         if depth:
             LOCAL.depth = depth
     return _record(node, args, output, recording)
+
+
+def in_forward() -> bool:
+    """Whether a custom Function's forward is running, in which grad mode is off without being said so."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_code is not run.__code__:
+        frame = frame.f_back
+    return frame is not None
 
 
 class KeepsFunctions:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.autograd.function import in_forward
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.in_place import remember, unrecorded
 from rushlight._engine.autograd.node import TRACES, AccumulateGrad
@@ -239,6 +240,17 @@ class Region(Learning, Writes, Updates, Shells):
                 return self._match_op(None, whole, args, kwargs)
         finally:
             modes.append(self)
+
+    def told(self, call: Any, tensors: Sequence[Tensor]) -> Any:
+        """call(*tensors), which a graph that is handed over holds as one op; NotImplemented where that cannot
+        be. call says all that tells it apart from others; a `silent` one computes nothing: a mark between
+        ops.
+        """
+        here = self.program is not None and self.mine() and self.unit is None and self.trail is None
+        if not here or any([t.__class__ not in PLAIN for t in tensors]):
+            return NotImplemented
+        with self.lock:
+            return self._match_op(None, call, tuple(tensors), {})
 
     def late(self, shells: tuple[Tensor, ...]) -> bool:
         """After another thread had computed while an op was matched: whether the op was among what it did."""
@@ -576,7 +588,10 @@ class Region(Learning, Writes, Updates, Shells):
             child.learn(step, numbers, self.count, self.entered)
             if self.program is not None:
                 places = {id(t): p for t, p in zip(tensors, numbers, strict=True)}
-                child.said = row, call, described(args, places), described(without_missing(kwargs), places)
+                # Grad mode as the program says; None where it says nothing of that.
+                mode = LOCAL.enabled or (None if in_forward() else False)
+                given = described(args, places), described(without_missing(kwargs), places)
+                child.said = row, call, *given, mode
             self.trace.nodes += 1
             child.resemble(self.node.known_at(key[0], step))
             self.fresh = self.fresh or child.like is None

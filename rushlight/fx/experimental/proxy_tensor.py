@@ -19,6 +19,7 @@ from rushlight._engine.dispatch import arguments, interpreters
 from rushlight._engine.dispatch.runners import pointwise
 from rushlight._torch_dispatch.translation import AtenCall
 from rushlight.export import overloads
+from rushlight.fx.experimental.traced_branches import Branches, place_of
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node, map_aggregate
@@ -45,8 +46,12 @@ class PythonKeyTracer(GraphAppendingTracer):
         super().__init__(Graph() if graph is None else graph)
         self.root = torch.nn.Module()
 
+    def within(self) -> PythonKeyTracer:
+        """A tracer of a graph of its own."""
+        return PythonKeyTracer()
 
-class ProxyTorchDispatchMode(TorchDispatchMode):
+
+class ProxyTorchDispatchMode(Branches, TorchDispatchMode):
     """Writes nodes to `tracer.graph`. decompositions: functions by overload, which are run in the op's
     place.
     """
@@ -162,12 +167,12 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         """`node` is the tensor from here on."""
         self.nodes[id(t)] = node
         self.kept.append(t)
-        self.places[_place(t)] = node
+        self.places[place_of(t)] = node
         node.meta.setdefault("val", t.detach() if t.requires_grad else t)
 
     def node(self, t: Any) -> Node:
         """The node of a tensor; what is not known becomes an attribute of the root."""
-        known = self.nodes.get(id(t)) or self.places.get(_place(t))
+        known = self.nodes.get(id(t)) or self.places.get(place_of(t)) or self._from_around(t)
         if known is None:
             kind = "_param_constant" if isinstance(t, torch.nn.Parameter) else "_tensor_constant"
             number = 0

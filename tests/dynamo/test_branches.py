@@ -1,0 +1,195 @@
+"""Branches and loops over tensors are nodes of the graphs that backends and make_fx give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import rushlight as torch
+from rushlight._higher_order_ops.map import map as mapped
+from rushlight._higher_order_ops.scan import scan
+from rushlight._higher_order_ops.while_loop import while_loop
+from rushlight.fx import GraphModule
+from rushlight.fx.experimental.proxy_tensor import make_fx
+
+
+def compiled(f: Callable[..., Any], **how: Any) -> tuple[Callable[..., Any], list[GraphModule]]:
+    """f, compiled, and the graphs that its backend gets."""
+    graphs: list[GraphModule] = []
+
+    def backend(module: GraphModule, inputs: Any) -> GraphModule:
+        graphs.append(module)
+        return module
+
+    return torch.compile(f, backend=backend, **how), graphs
+
+
+def called(module: GraphModule) -> list[str]:
+    """The names of a graph's calls."""
+    return [n.name for n in module.graph.nodes if n.op.startswith("call")]
+
+
+def held(module: GraphModule) -> dict[str, list[str]]:
+    """The calls of the graphs within, by where these are."""
+    inner = {n: m for n, m in module.named_modules() if n and isinstance(m, GraphModule)}
+    return {n: called(m) for n, m in inner.items()}
+
+
+def branching(x: Any, y: Any) -> Any:
+    z = x.sin()
+    return torch.cond(x.sum() > 0, lambda a, b: a.sin() + y, lambda a, b: (a * b) - z, (x, y)).cos()
+
+
+def test_a_branch_is_one_node_of_one_graph() -> None:
+    f, graphs = compiled(branching, fullgraph=True)
+    for seed in range(8):
+        torch.manual_seed(seed)
+        x, y = torch.randn(3), torch.randn(3)
+        torch.testing.assert_close(f(x, y), branching(x, y), rtol=0, atol=0)
+    assert len(graphs) == 1
+    assert called(graphs[0]) == ["sin", "sum_1", "gt", "cond", "getitem", "cos"]
+    assert held(graphs[0]) == {"cond_true_0": ["sin_1", "add"], "cond_false_0": ["mul", "sub"]}
+    (node,) = [n for n in graphs[0].graph.nodes if n.name == "cond"]
+    assert node.target is torch.ops.higher_order.cond
+    assert [str(a) for a in node.args[3]] == ["l_x_", "l_y_", "sin"]
+
+
+def test_a_branch_within_a_branch() -> None:
+    def f(x: Any) -> Any:
+        def inner(a: Any) -> Any:
+            return torch.cond(a.sum() > 3, lambda q: q + 1, lambda q: q - 1, (a,))
+
+        return torch.cond(x.sum() > 0, inner, lambda a: a * 2, (x,))
+
+    run, graphs = compiled(f)
+    for x in (torch.ones(3), 2 * torch.ones(3), -torch.ones(3)):
+        assert torch.equal(run(x), f(x))
+    assert len(graphs) == 1
+    assert set(held(graphs[0])) == {
+        "cond_true_1",
+        "cond_true_1.cond_true_0",
+        "cond_true_1.cond_false_0",
+        "cond_false_1",
+    }
+
+
+def test_gradients_go_through_a_branch() -> None:
+    layer = torch.nn.Linear(3, 3)
+
+    def f(x: Any) -> Any:
+        return torch.cond(x.sum() > 0, lambda a: layer(a), lambda a: a * 2, (x,)) * 3
+
+    run, graphs = compiled(f)
+    for sign in (1, -1, 1, -1, 1, -1):
+        x = (sign * torch.ones(2, 3)).requires_grad_()
+        again = x.detach().clone().requires_grad_()
+        layer.zero_grad()
+        run(x).sum().backward()
+        weight = layer.weight.grad
+        layer.zero_grad()
+        f(again).sum().backward()
+        assert torch.equal(x.grad, again.grad)
+        wanted = torch.zeros(3, 3) if layer.weight.grad is None else layer.weight.grad
+        assert weight is not None and torch.equal(weight, wanted)
+    assert len(graphs) == 1
+
+
+def test_loops_are_nodes() -> None:
+    def f(xs: Any, y: Any) -> Any:
+        one = mapped(lambda x, y: x.sin() + y, xs, y)
+        carry, two = scan(lambda c, x: (c + x, c * x), y, one)
+        count, three = while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), (torch.tensor(0), carry))
+        return two, count, three
+
+    run, graphs = compiled(f)
+    for _ in range(4):
+        xs, y = torch.randn(4, 3), torch.randn(3)
+        for got, wanted in zip(run(xs, y), f(xs, y), strict=True):
+            assert torch.equal(got, wanted)
+    assert len(graphs) == 1
+    assert held(graphs[0]) == {
+        "map_body_0": ["sin", "add"],
+        "scan_combine_fn_0": ["add", "mul"],
+        "cond_fn_0": ["lt"],
+        "body_fn_0": ["add", "mul"],
+    }
+
+
+def test_what_is_no_graph_of_its_own_runs_as_it_is() -> None:
+    def writes(a: Any) -> Any:
+        a.add_(1)
+        return a * 1
+
+    def reads(a: Any) -> Any:
+        return a * a.sum().item()
+
+    for branch in (writes, reads):
+
+        def f(x: Any, branch: Any = branch) -> Any:
+            return torch.cond(x.sum() > 0, branch, lambda a: a - 1, (x * 1,))
+
+        run, graphs = compiled(f)
+        for _ in range(4):
+            assert torch.equal(run(torch.ones(3)), f(torch.ones(3)))
+        assert all("cond" not in called(g) for g in graphs)
+
+
+def test_random_numbers_of_a_branch_are_drawn_once() -> None:
+    def f(x: Any) -> Any:
+        found = torch.cond(x.sum() > 0, lambda a: a + torch.rand(3), lambda a: a * 1, (x,))
+        return found + torch.rand(3)
+
+    run, _ = compiled(f)
+    for seed in range(5):
+        torch.manual_seed(seed)
+        got = run(torch.ones(3)), torch.rand(2)
+        torch.manual_seed(seed)
+        wanted = f(torch.ones(3)), torch.rand(2)
+        assert all(map(torch.equal, got, wanted))
+
+
+def test_make_fx_has_them_too() -> None:
+    module = make_fx(branching)(torch.ones(3), torch.ones(3))
+    assert called(module) == ["sin", "sum_1", "gt", "cond", "getitem", "cos"]
+    assert held(module) == {"true_graph_0": ["sin", "add"], "false_graph_0": ["mul", "sub"]}
+    for x in (torch.ones(3), -torch.ones(3)):
+        assert torch.equal(module(x, x * 2), branching(x, x * 2))
+
+    def loop(xs: Any, y: Any) -> Any:
+        return mapped(lambda x, y: x.sin() + y, xs, y)
+
+    module = make_fx(loop)(torch.ones(4, 3), torch.ones(3))
+    assert called(module) == ["map_impl", "getitem"]
+    xs = torch.randn(5, 3)
+    assert torch.equal(module(xs, xs[0]), loop(xs, xs[0]))
+
+
+def test_grad_mode_is_told() -> None:
+    def f(x: Any) -> Any:
+        with torch.no_grad():
+            y = x * 2
+        return y + x
+
+    run, graphs = compiled(f)
+    x = torch.ones(3, requires_grad=True)
+    for _ in range(4):
+        x.grad = None
+        run(x).sum().backward()
+        assert x.grad is not None and torch.equal(x.grad, torch.ones(3))
+    assert called(graphs[0]) == ["_set_grad_enabled", "mul", "_set_grad_enabled_1", "add"]
+    assert torch.is_grad_enabled()
+
+
+def test_the_forward_of_a_function_says_nothing_of_grad_mode() -> None:
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad * 2
+
+    run, graphs = compiled(lambda x: Double.apply(x) + 1)
+    run(torch.ones(3, requires_grad=True)).sum().backward()
+    assert called(graphs[0]) == ["mul", "add"]
