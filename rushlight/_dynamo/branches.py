@@ -5,14 +5,14 @@ of their own. Their ops are heard while they run on tensors of the same shapes t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 import rushlight as torch
 from rushlight import fx
+from rushlight._dynamo.exc import UncapturedHigherOrderOpError
 from rushlight._dynamo.graphs import Writer
 from rushlight._dynamo.kinds import Said
 from rushlight._engine.autograd.grad_mode import LOCAL
@@ -59,23 +59,40 @@ def _stand_in(t: Tensor, sliced: bool) -> Tensor:
     return like.fill_(1 if t.is_floating_point() else 0)
 
 
-@contextmanager
-def _standing_in(region: Any) -> Iterator[None]:
-    """While functions are heard that may see results which are not there yet: others in their places."""
-    found: list[Tensor] = []
-    makers().living(region.alive, found, [])
-    found = [*{id(t): t for t in found}.values()]
-    for t in found:
-        like = t._hidden.layout
-        size = like.itemsize + sum([(n - 1) * s for n, s in zip(like.shape, like.strides, strict=True)])
-        ARRAY.__set__(
-            t, np.ndarray(like.shape, like.dtype, np.zeros(max(size, 1), np.uint8), 0, like.strides)
-        )
-    try:
-        yield
-    finally:
-        for t in found:
-            ARRAY.__delete__(t)
+class _Hearing(Region):
+    """Hears a function. What it sees of the program has other memory meanwhile, so that nothing of the
+    program's is written to, or waited for.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__(trace)
+        self.replaced: dict[int, tuple[Tensor, Any, int]] = {}
+
+    def _enter(self, t: Tensor, parts: list[Any]) -> int:
+        of = t._kind
+        if id(t) not in self.replaced and not of.special and of.device.type == "cpu":
+            array = makers().peek(t)
+            like = t._hidden.layout if array is None else array
+            version = 0 if t._storage is None else t._storage.version
+            self.replaced[id(t)] = t, array, version
+            ARRAY.__set__(t, _like(like))
+        return super()._enter(t, parts)
+
+    def give_back(self) -> None:
+        """Give what was seen its own memory again."""
+        for t, array, version in self.replaced.values():
+            if array is None:
+                ARRAY.__delete__(t)
+            else:
+                ARRAY.__set__(t, array)
+            if t._storage is not None:
+                t._storage.version = version
+
+
+def _like(a: Any) -> Any:
+    """An array that lies as that one does."""
+    size = a.itemsize + sum([(n - 1) * s for n, s in zip(a.shape, a.strides, strict=True)])
+    return np.ndarray(a.shape, a.dtype, np.zeros(max(size, 1), np.uint8), 0, a.strides)
 
 
 class Body:
@@ -118,7 +135,7 @@ def heard(of: Function, given: Sequence[Tensor], sliced: Sequence[bool]) -> Body
     """A function's ops; None where they are no single graph, write to what they get, or give no tensors."""
     trace = Trace()
     trace.program = lambda *which: _Inert()
-    region: Any = Region(trace)
+    region: Any = _Hearing(trace)
     engine = default_engine()
     state, enabled = engine.get_state(), LOCAL.enabled
     own = list(map(_stand_in, given, sliced))
@@ -132,11 +149,18 @@ def heard(of: Function, given: Sequence[Tensor], sliced: Sequence[bool]) -> Body
             path = region.node.path()
             inputs = _inputs(region, own)
             gives = str(spec), [(t._kind, t.shape) for t in leaves]
+            made = [ref for place, ref in region.places.values() if place not in region.inputs]
     except Exception:  # of whatever kind: the program meets it where the function runs on its own tensors
         return None
     finally:
+        region.give_back()
         engine.set_state(state)
         LOCAL.enabled = enabled
+    if any([all([ref() is not t for t in leaves]) for ref in made if ref() is not None]):
+        raise UncapturedHigherOrderOpError(
+            f"{of.name}: a function of a branch or loop hands a tensor on by something else than what it "
+            "returns. Mutating a variable not in the current scope (SideEffects)"
+        )
     places = {place for place, _ in inputs or ()}
     if inputs is None or any([p in places for n in path for p in n.origins().values()]):
         return None
@@ -241,7 +265,7 @@ def told(of: Told) -> Any:
     if region.trail is not None or any([t.__class__ not in PLAIN for t in of.operands]):
         return NotImplemented
     given = of.operands[len(of.operands) - len(of.sliced) :]
-    with Suspended(region), _standing_in(region):
+    with Suspended(region):
         found = [heard(f, given, of.sliced) for f in of.functions]
     bodies = [b for b in found if b is not None]
     if len(bodies) < len(found) or (of.alike and bodies[0].gives[1] != bodies[1].gives[1]):

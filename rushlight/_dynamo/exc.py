@@ -18,11 +18,16 @@ class FailOnRecompileLimitHit(TorchDynamoException):
     """More kinds of arguments than config.recompile_limit have come, and that is to be an error."""
 
 
+class UncapturedHigherOrderOpError(TorchDynamoException):
+    """A branch or loop over tensors whose functions can be no graphs of their own."""
+
+
 __all__ = [
     "BackendCompilerFailed",
     "FailOnRecompileLimitHit",
     "RecompileError",
     "TorchDynamoException",
+    "UncapturedHigherOrderOpError",
     "Unsupported",
     "UserError",
     "UserErrorType",

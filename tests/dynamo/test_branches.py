@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 import rushlight as torch
+from rushlight._dynamo.exc import UncapturedHigherOrderOpError
 from rushlight._higher_order_ops.map import map as mapped
 from rushlight._higher_order_ops.scan import scan
 from rushlight._higher_order_ops.while_loop import while_loop
@@ -193,3 +196,30 @@ def test_the_forward_of_a_function_says_nothing_of_grad_mode() -> None:
     run, graphs = compiled(lambda x: Double.apply(x) + 1)
     run(torch.ones(3, requires_grad=True)).sum().backward()
     assert called(graphs[0]) == ["mul", "add"]
+
+
+def test_hearing_a_branch_changes_nothing() -> None:
+    total = torch.zeros(3)
+
+    def adds(a: Any) -> Any:
+        total.add_(a)
+        return a * 2
+
+    run, _ = compiled(lambda x: torch.cond(x.sum() > 0, adds, lambda a: a - 1, (x,)))
+    for _ in range(3):
+        assert torch.equal(run(torch.ones(3)), torch.full((3,), 2.0))
+    assert torch.equal(total, torch.full((3,), 3.0))
+    assert torch.equal(run(-torch.ones(3)), torch.full((3,), -2.0))
+    assert torch.equal(total, torch.full((3,), 3.0))
+
+
+def test_a_branch_may_hand_on_no_tensor_by_the_way() -> None:
+    kept: list[Any] = []
+
+    def keeps(a: Any) -> Any:
+        kept.append(a * 2)
+        return a + 1
+
+    run, _ = compiled(lambda x: torch.cond(x.sum() > 0, keeps, lambda a: a - 1, (x,)))
+    with pytest.raises(UncapturedHigherOrderOpError, match="SideEffects"):
+        run(torch.ones(3))

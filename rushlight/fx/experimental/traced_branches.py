@@ -1,4 +1,4 @@
-"""Branches and loops over tensors, as make_fx records them: a node whose functions are graphs of their own."""
+"""Branches and loops over tensors, as make_fx records them: a node, and graphs of its functions."""
 
 from __future__ import annotations
 
