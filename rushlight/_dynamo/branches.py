@@ -5,7 +5,7 @@ of their own. Their ops are heard while they run on tensors of the same shapes t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 import rushlight as torch
 from rushlight import fx
 from rushlight._dynamo.exc import UncapturedHigherOrderOpError
-from rushlight._dynamo.graphs import Writer
+from rushlight._dynamo.graphs import CLOSING, Opening, Writer
 from rushlight._dynamo.kinds import Said
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.pytree import flatten
@@ -28,17 +28,6 @@ from rushlight._engine.trace.trace import Node, Trace
 from rushlight._higher_order_ops.operators import Function, Told, apart
 
 
-class _Results:
-    """A mark in a trace: what a function gave."""
-
-    silent = acts = True
-    name = "results"
-
-    def __call__(self, *tensors: Tensor) -> tuple[()]:
-        """Nothing."""
-        return ()
-
-
 class _Inert:
     """What stands for the program of a function that was only heard."""
 
@@ -47,9 +36,6 @@ class _Inert:
 
     def run(self, arrays: Any, region: Any) -> None:
         """Nothing: all has its values."""
-
-
-_RESULTS = _Results()
 
 
 def _stand_in(t: Tensor, sliced: bool) -> Tensor:
@@ -87,6 +73,7 @@ class _Hearing(Region):
                 ARRAY.__set__(t, array)
             if t._storage is not None:
                 t._storage.version = version
+        self.replaced.clear()
 
 
 def _like(a: Any) -> Any:
@@ -118,9 +105,11 @@ class Body:
                 )
                 self.inputs[i] = place, number
 
-    def graph(self, said: Said, names: Sequence[str], numbers: Counter[str]) -> fx.GraphModule:
-        """A module of the ops. names: of its inputs."""
-        writer = Writer(said, numbers, self.grad_mode)
+    def graph(
+        self, said: Said, names: Sequence[str], numbers: Counter[str], stack: Sequence[Any] = ()
+    ) -> fx.GraphModule:
+        """A module of the ops. names: of its inputs; numbers, stack: as of a Writer."""
+        writer = Writer(said, numbers, self.grad_mode, stack)
         nodes = [writer.graph.placeholder(name) for name in names]
         for place, what in self.inputs:
             said.add(place, what)
@@ -144,7 +133,7 @@ def heard(of: Function, given: Sequence[Tensor], sliced: Sequence[bool]) -> Body
             number = region.number
             leaves, spec = flatten(of.call(*own))
             plain = all([t.__class__ in PLAIN for t in leaves])
-            if not plain or region.told(_RESULTS, leaves) is NotImplemented or region.number != number:
+            if not plain or region.told(CLOSING, leaves) is NotImplemented or region.number != number:
                 return None
             path = region.node.path()
             inputs = _inputs(region, own)
@@ -204,7 +193,8 @@ class Branching:
     def write(self, writer: Writer, operands: list[fx.Node]) -> fx.Node:
         """The node of the op, and its bodies, in a graph."""
         names = [n.name for n in operands[self._first :]]
-        graphs = [b.graph(Said(), names, writer.numbers) for b in self.bodies]
+        stack = [*writer.stack, (self.op.name(), self.op)]
+        graphs = [b.graph(Said(), names, writer.numbers, stack) for b in self.bodies]
         nodes = [writer.body(b.name, g) for b, g in zip(self.bodies, graphs, strict=True)]
         args = self._arguments(nodes, operands[: self._split], operands[self._split :])
         return writer.graph.call_function(self.op, args)
@@ -281,3 +271,14 @@ def told(of: Told) -> Any:
     else:
         results = region.told(made, tensors)
     return list(results), bodies[-1].gives[0]
+
+
+def wrapped(op: Any, body: str, kwargs: dict[str, Any], call: Callable[[], Any]) -> Any:
+    """call(), whose ops are a graph of its own for an op, where a backend is given graphs."""
+    region = getattr(heard_region(), "region", None)
+    if region is None or region.told(Opening(op, body, kwargs), ()) is NotImplemented:
+        return call()
+    found = call()
+    leaves = [t for t in flatten(found)[0] if isinstance(t, Tensor)]
+    region.told(CLOSING, leaves)
+    return found

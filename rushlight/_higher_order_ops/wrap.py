@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.core.recording import TAPE
 from rushlight._higher_order_ops.operators import Control
 from rushlight._ops import HigherOrderOperator
 
@@ -62,10 +63,18 @@ class Wrap(HigherOrderOperator):
 
     def __init__(self) -> None:
         super().__init__("wrap")
+        self._qualified_op_name = "higher_order::wrap"
+
+    def __str__(self) -> str:
+        return "higher_order.wrap"
 
     def __call__(self, /, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """func(*args, **kwargs)."""
-        return func(*args, **kwargs)
+        if not TAPE:
+            return func(*args, **kwargs)
+        from rushlight._dynamo.branches import wrapped  # few programs need torch.fx
+
+        return wrapped(self, "wrap_body", {}, lambda: func(*args, **kwargs))
 
 
 wrap = Wrap()

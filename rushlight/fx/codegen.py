@@ -109,7 +109,7 @@ class _Writer:
     def annotation(self, node: Node) -> str:
         """`: "f32[2, 3]"`, as far as it is known and wanted."""
         typed = "" if node.type is None else f" : {self.type(node.type)}"
-        meta: Any = node.meta.get("val", node.meta.get("tensor_meta")) if self.verbose else None
+        meta: Any = _described(node) if self.verbose else None
         if hasattr(meta, "dtype") and hasattr(meta, "shape"):
             dtype = dtype_abbrs.get(meta.dtype) or str(meta.dtype).removeprefix("torch.")
             return f': "{dtype}[{", ".join(map(str, meta.shape))}]"'
@@ -185,6 +185,11 @@ class _Writer:
             place = f" File: {file}:{line} in {function}, code: {code}"
         changed, self.place = place != self.place, place
         return ["", f"#{place}"] if changed else []
+
+
+def _described(node: Node) -> Any:
+    """What a node's tensors are like, as far as somebody has noted that."""
+    return next((node.meta[n] for n in ("val", "tensor_meta", "example_value") if n in node.meta), None)
 
 
 def _reached(owner: str, target: str) -> str:

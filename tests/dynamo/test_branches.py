@@ -12,6 +12,7 @@ from rushlight._dynamo.exc import UncapturedHigherOrderOpError
 from rushlight._higher_order_ops.map import map as mapped
 from rushlight._higher_order_ops.scan import scan
 from rushlight._higher_order_ops.while_loop import while_loop
+from rushlight._higher_order_ops.wrap import wrap
 from rushlight.fx import GraphModule
 from rushlight.fx.experimental.proxy_tensor import make_fx
 
@@ -223,3 +224,55 @@ def test_a_branch_may_hand_on_no_tensor_by_the_way() -> None:
     run, _ = compiled(lambda x: torch.cond(x.sum() > 0, keeps, lambda a: a - 1, (x,)))
     with pytest.raises(UncapturedHigherOrderOpError, match="SideEffects"):
         run(torch.ones(3))
+
+
+def test_a_wrapped_call_is_a_graph_of_its_own() -> None:
+    held_outside = torch.ones(3)
+
+    def f(x: Any, y: Any) -> Any:
+        one, two = wrap(lambda a: (a.sin() * held_outside, wrap(lambda b: b + y, a)), x)
+        return one + two.cos()
+
+    run, graphs = compiled(f, fullgraph=True)
+    for _ in range(4):
+        x = torch.randn(3, requires_grad=True)
+        again = x.detach().clone().requires_grad_()
+        run(x, x.detach()).sum().backward()
+        f(again, x.detach()).sum().backward()
+        assert x.grad is not None and torch.equal(x.grad, again.grad)
+    assert len(graphs) == 1
+    assert called(graphs[0]) == ["wrap", "getitem", "getitem_1", "cos", "add"]
+    assert held(graphs[0]) == {
+        "wrap_body_1": ["sin", "mul", "wrap", "getitem"],
+        "wrap_body_1.wrap_body_0": ["add"],
+    }
+
+
+def test_a_wrapped_call_that_is_no_single_graph_is_told_by_its_ops() -> None:
+    def breaks(a: Any) -> Any:
+        torch._dynamo.graph_break()
+        return a.sin()
+
+    def writes(a: Any) -> Any:
+        a.add_(1)
+        return a.cos()
+
+    for function, wanted in (
+        (breaks, [["cos"], ["sin", "add"]]),
+        (writes, [["cos", "add_", "cos_1", "add"]]),
+    ):
+        run, graphs = compiled(lambda x, f=function: (x.cos(), wrap(f, x) + 1)[1])
+        assert torch.equal(run(torch.ones(3)), function(torch.ones(3)) + 1)
+        assert list(map(called, graphs)) == wanted
+
+
+def test_nodes_say_where_they_come_from() -> None:
+    run, graphs = compiled(branching)
+    run(torch.ones(3), torch.ones(3))
+    nodes = {n.name: n for n in graphs[0].graph.nodes}
+    assert "in branching\n    z = x.sin()" in nodes["sin"].stack_trace
+    assert [name for name, _ in nodes["cond"].meta["source_fn_stack"]] == ["cond"]
+    inner = {n.name: n for n in graphs[0].cond_false_0.graph.nodes}
+    assert [name for name, _ in inner["mul"].meta["source_fn_stack"]] == ["cond", "mul"]
+    text = graphs[0].print_readable(print_output=False)
+    assert 'sin: "f32[3]" = torch.sin(l_x_)' in text and "class cond_true_0(torch.nn.Module):" in text

@@ -35,7 +35,7 @@ from rushlight._engine.tensors.tensor import Tensor, expect_unfilled
 from rushlight._engine.trace.entrances import looks
 from rushlight._engine.trace.learning import ROOM, Learning
 from rushlight._engine.trace.passes.memory import RESTING
-from rushlight._engine.trace.recorder import Array, place_of, root
+from rushlight._engine.trace.recorder import Array, frames_of, place_of, root
 from rushlight._engine.trace.region_recorder import RegionRecorder, Suspended, Whole, holds_tensors, silent
 from rushlight._engine.trace.shells import Shells
 from rushlight._engine.trace.trace import (
@@ -591,7 +591,7 @@ class Region(Learning, Writes, Updates, Shells):
                 # Grad mode as the program says; None where it says nothing of that.
                 mode = LOCAL.enabled or (None if in_forward() else False)
                 given = described(args, places), described(without_missing(kwargs), places)
-                child.said = row, call, *given, mode
+                child.said = row, call, *given, mode, frames_of()
             self.trace.nodes += 1
             child.resemble(self.node.known_at(key[0], step))
             self.fresh = self.fresh or child.like is None

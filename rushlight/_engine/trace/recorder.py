@@ -343,7 +343,19 @@ def place_of() -> str:
     return "?" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
+def frames_of() -> tuple[tuple[str, int, str], ...]:
+    """File, line and function of the program's own code that is running, down to where it is matched."""
+    found: list[tuple[str, int, str]] = []
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename != _ENTRANCE:
+        if not frame.f_code.co_filename.startswith(("<rushlight", _PACKAGE)):
+            found.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
+        frame = frame.f_back
+    return tuple(found[::-1])
+
+
 _PACKAGE = __file__.rpartition("_engine")[0]
+_ENTRANCE = __file__.replace("recorder.py", "choice.py")
 
 
 @contextmanager
