@@ -219,22 +219,48 @@ def format_strides(sizes: Ints, strides: Ints, memory_format: object) -> Ints:
 # --- the order of a result's dims -----------------------------------------------------------------
 
 
-def result_memory(operands: Sequence[Array], dtype: Any, copied: Sequence[int] = ()) -> Array | None:
+def result_memory(
+    operands: Sequence[Array], dtype: Any, copied: Sequence[int] = (), beside: Sequence[int] = ()
+) -> Array | None:
     """Fresh memory for a pointwise result of operands that broadcast; None where it is C's order anyway.
 
-    copied: the places of operands that PyTorch converts into a dense copy first; none by default.
+    copied: the places of operands that PyTorch converts into a dense copy first; beside: those of numbers
+    that are no operands to PyTorch. None by default.
     """
     if all([a.flags.c_contiguous for a in operands]):
         return None
-    return laid_out(*result_layout(operands, copied), dtype)
+    return laid_out(*result_layout(operands, copied, beside), dtype)
 
 
-def result_layout(operands: Sequence[Array], copied: Sequence[int] = ()) -> tuple[Ints, tuple[Ints, ...]]:
+def result_layout(
+    operands: Sequence[Array], copied: Sequence[int] = (), beside: Sequence[int] = ()
+) -> tuple[Ints, tuple[Ints, ...]]:
     """The shape of a pointwise result, and the operands' strides over its dims, by which it is laid out."""
     given = [(a.shape, a.strides) for a in operands]
     for k in copied:
         given[k] = given[k][0], strides_like(*given[k])
+    sizes = next((g[0] for k, g in enumerate(given) if k not in beside), ())
+    if len(sizes) == 4 and 1 in sizes:
+        counted = zip(operands, given, strict=True)
+        alike = {
+            (g[0], g[1] if k in copied else tuple([s // a.itemsize for s in g[1]]))
+            for k, (a, g) in enumerate(counted)
+            if k not in beside
+        }
+        if len(alike) == 1 and _lies_channels_last(*alike.pop()):
+            return sizes, (channels_last_strides(sizes),)
     return _broadcast(tuple(given))
+
+
+def _lies_channels_last(sizes: Ints, strides: Ints) -> bool:
+    """Whether N, C, H, W is dense in the order N, H, W, C, whatever the strides of dims of size 1 are."""
+    step = 1
+    for d in (1, 3, 2, 0):
+        if sizes[d] != 1:
+            if strides[d] != step:
+                return False
+            step *= sizes[d]
+    return True
 
 
 @lru_cache(maxsize=4096)

@@ -53,3 +53,27 @@ def test_same_bits_eagerly_and_matched(name, of_input, of_gradient):
     found += [function(x, grad) for _ in range(5)][::2]
     for other in found:
         assert [same(a, b) for a, b in zip(first, other, strict=True)] == [True] * len(other)
+
+
+# What PyTorch gives.
+AMBIGUOUS = [
+    (torch.nn.functional.silu, (2048, 1, 256, 32)),
+    (torch.exp, (2048, 1, 256, 32)),
+    (torch.nn.functional.leaky_relu, (2048, 1, 256, 32)),
+    (lambda x: x + x, (2048, 1, 256, 32)),
+    (lambda x: x + 1, (32, 1, 256, 32)),
+    (lambda x: x * torch.ones(32, 1, 1), (32, 1, 256, 32)),
+    (lambda x: torch.nn.functional.group_norm(x, 4), (2048, 64, 8, 1)),
+    (lambda x: x.to(memory_format=torch.channels_last), (2048, 1, 256, 32)),
+    (lambda x: x.to(memory_format=torch.contiguous_format), (32, 1, 256, 32)),
+]
+
+
+@pytest.mark.parametrize(("f", "strides"), AMBIGUOUS)
+def test_one_image_whose_channels_lie_together_by_chance(f, strides):
+    # By the strides of dims of size 1 it may be in channels last or not; what it is, later ops go by.
+    x = torch.randn(1, 64, 32).transpose(1, 2).view(1, 32, 8, 8)
+    assert x.stride() == (32, 1, 256, 32)
+    assert [f(x).stride() for _ in range(4)] == [strides] * 4
+    compiled = torch.compile(f)
+    assert [compiled(x).stride() for _ in range(6)] == [strides] * 6

@@ -79,6 +79,7 @@ class CompiledFormula:
         "node",
         "saved_by_wanted",
         "copied",
+        "beside",
     )
 
     def __init__(
@@ -89,10 +90,12 @@ class CompiledFormula:
         complex_: bool,
         node: Any,
         copied: Sequence[int],
+        beside: Sequence[int],
         there: Sequence[bool],
     ) -> None:
         self.kernel = kernel
-        self.copied = copied  # the places of operands that PyTorch converts first
+        # The places of operands that PyTorch converts first, and of numbers that are no operands to it.
+        self.copied, self.beside = copied, beside
         # The class of the nodes, None where the result has no gradient; what they keep, by the
         # set of operands whose gradients are wanted (one bit each).
         self.node = node if node is not None and result.dtype.category >= dt.FLOATING else None
@@ -103,7 +106,7 @@ class CompiledFormula:
         self.scalar_np = scalar_np
         self.complex_ = complex_
         if result.backend is not None:
-            run = partial(compute_on_host, kernel, result, tuple(copied))
+            run = partial(compute_on_host, kernel, result, tuple(copied), tuple(beside))
             self.fn = self.large = result.backend.launcher(Launch(result.backend, kernel, run, there))
         else:
             kernel.on_ready(self._ready)
@@ -113,12 +116,17 @@ class CompiledFormula:
 
 
 def compute_on_host(
-    kernel: Any, result: Kind, copied: Sequence[int], arrays: Sequence[Array], out: Any
+    kernel: Any,
+    result: Kind,
+    copied: Sequence[int],
+    beside: Sequence[int],
+    arrays: Sequence[Array],
+    out: Any,
 ) -> Any:
     """A kernel's result on the host's arrays, laid out as `Formula.compute` does; in `out` if there is
     one.
     """
-    out = result_memory(arrays, result.np, copied) if out is None else out
+    out = result_memory(arrays, result.np, copied, beside) if out is None else out
     run = kernel.large if any([a.size >= BIG for a in arrays]) else kernel.fn
     return run(*arrays) if out is None else run(*arrays, out=out)
 
@@ -240,6 +248,11 @@ class Formula:
             complex_,
             nodes[complex_] if self.smooth else None,
             copied,
+            [
+                k
+                for k, name in enumerate(self.operands)
+                if name not in self.promoting and not isinstance(values[k], Tensor)
+            ],
             there,
         )
 
@@ -332,7 +345,7 @@ class Formula:
         try:
             of, out = compiled.result_kind, None
             if of.backend is None:
-                out = result_memory(arrays, of.np, compiled.copied)
+                out = result_memory(arrays, of.np, compiled.copied, compiled.beside)
             largest = max(arrays, key=_size)
             run = compiled.large if largest.size >= BIG or broad(largest, arrays) else compiled.fn
             return run(*arrays) if out is None else run(*arrays, out=out)

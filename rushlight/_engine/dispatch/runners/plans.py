@@ -115,7 +115,7 @@ class Script:
         """Code for the memory of a pointwise result, where it is laid out by its operands; else empty."""
         if all([a.flags.c_contiguous for a in arrays]):
             return ""
-        layout = result_layout(arrays, compiled.copied)
+        layout = result_layout(arrays, compiled.copied, compiled.beside)
         return self._line(f"{self._constant(partial(laid_out, *layout, result._array.dtype))}()")
 
     def _call(

@@ -42,7 +42,10 @@ def {name}({sig}):
     if compiled is None:
         return general({call})
     x = {a}._array
-    r = compiled.fn(x) if x.size < BIG else compiled.large(x)
+    if x.ndim > 2 and not x.flags.c_contiguous and 1 in x.shape:
+        r = compute(compiled, (x,))  # NumPy has strides of its own for dims of size 1
+    else:
+        r = compiled.fn(x) if x.size < BIG else compiled.large(x)
 {made}    if {a}._grad_node is not None and LOCAL.enabled:
         record(compiled, t, ({a},))
     return t
@@ -66,7 +69,7 @@ def {name}({sig}):
         g = None
     x = {a}._array
     try:
-        if not x.flags.c_contiguous and x.strides != y.strides:
+        if not x.flags.c_contiguous and (x.strides != y.strides or 1 in x.shape):
             r = compute(compiled, (x, y))  # laid out as the first
         else:
             r = compiled.fn(x, y) if x.size < FEW and y.size < FEW or (
@@ -376,7 +379,13 @@ def _maker(classes: tuple[type | None, ...], checked: bool, in_place: bool = Fal
     apart = (
         [f" or ({v} is not v0 and {v}._storage is s)" for v in tensors[1:]]
         if in_place
-        else [f" or not {arrays[v]}.flags.c_contiguous" for v in tensors[:-1]]
+        else [
+            *[f" or not {arrays[v]}.flags.c_contiguous" for v in tensors[:-1]],
+            *[
+                f" or ({x}.ndim > 2 and not {x}.flags.c_contiguous and 1 in {x}.shape)"
+                for x in map(arrays.get, tensors[-1:])
+            ],
+        ]
     )
     text = (_PLAN_IN_PLACE if in_place else _PLAN).format(
         given=", ".join(given),

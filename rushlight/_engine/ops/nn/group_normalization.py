@@ -97,9 +97,10 @@ def native_group_norm(
 @composite(name="_by_groups", where=("aten",), node="native_group_norm", unread=(0,), planned=True)
 def _by_groups(input, weight: Tensor | None, bias: Tensor | None, group: int, eps: float):
     """(group_norm of (N, C, *), the groups' means, 1 / sqrt(variances + eps)): these are (N, groups)."""
+    last = input.numel() and has_channels_last(input.shape, input.stride())
+    input = input if last else input.contiguous()
     n, x = input.shape[0], _grouped(input, group)
     each, size = x.shape[2:]
-    last = input.numel() and has_channels_last(input.shape, input.stride())
     if last:
         center, total = _group_distances(input, group)
     else:
