@@ -15,6 +15,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.autograd.hooks import current_run
+from rushlight._engine.autograd.saved_tensor_hooks import only_repeats
 from rushlight._engine.transforms.levels import Wrapped
 from rushlight.utils.ambient import Ambient
 from rushlight.utils.oplog import OpLog, report
@@ -112,6 +113,7 @@ class _Checkpoint:
     def hooks(self) -> Any:
         """The hooks of the first call."""
 
+        @only_repeats
         def pack(t: Any) -> _Place:
             place = _Place(self.check(t))
             self.frame.places.append(weakref.ref(place))
@@ -119,6 +121,7 @@ class _Checkpoint:
 
         return torch.autograd.graph.saved_tensors_hooks(pack, self._value)
 
+    @only_repeats
     def _value(self, place: _Place) -> Any:
         run = current_run() or _NoRun()
         if run not in self.frame.done:
@@ -142,6 +145,7 @@ class _Checkpoint:
         frame, recomputed = self.frame, 0
         args, kwargs = frame.arguments()
 
+        @only_repeats
         def pack(t: Any) -> Any:
             nonlocal recomputed
             number, recomputed = recomputed, recomputed + 1
@@ -167,7 +171,7 @@ class _Checkpoint:
                 self.ambient.again(),
                 self.context,
                 torch.enable_grad(),
-                torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t),
+                torch.autograd.graph.saved_tensors_hooks(pack, only_repeats(lambda t: t)),
             ):
                 frame.function(*args, **kwargs)
         except _Stop:

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import rushlight as torch
 from rushlight._engine.autograd.node import Node
-from rushlight._engine.autograd.saved_tensor_hooks import HOOKS
+from rushlight._engine.autograd.saved_tensor_hooks import HOOKS, only_repeats
 from rushlight._engine.core.pytree import flatten
 from rushlight._engine.core.recording import backward_only
 from rushlight._engine.dispatch import interpreters
@@ -114,9 +114,10 @@ class _Selector(interpreters.Interpreter):
                     "on any region computed under selective activation checkpoint."
                 )
             return self.kept[op].pop(0).again(operands, self.changed)
-        pack, unpack = HOOKS.stack[-1] if HOOKS.stack else (lambda t: t, lambda t: t)
+        pack, unpack = HOOKS.stack[-1] if HOOKS.stack else (only_repeats(lambda t: t),) * 2
         saved: list[Any] = []  # what the op's nodes hand to the checkpoint's hook
 
+        @only_repeats
         def noting(t: Any) -> Any:
             saved.append(t)
             return pack(t)

@@ -16,7 +16,6 @@ from rushlight._engine.autograd.grad_mode import LOCAL, no_grad
 from rushlight._engine.autograd.node import TRACES, Node
 from rushlight._engine.autograd.saved_tensors import reattach
 from rushlight._engine.core.recording import escape
-from rushlight._engine.lazy import our_module
 from rushlight._engine.tensors.tensor import Tensor, storage
 
 Hooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
@@ -104,9 +103,15 @@ class PackedTensor:
         return reattach(found, *((node, self._number) if own else self._edge))
 
 
+def only_repeats(hook: Any) -> Any:
+    """Say of a hook that it does nothing but run ops again, as activation checkpointing's do."""
+    hook.only_repeats = True
+    return hook
+
+
 def _tell(hook: Any) -> None:
-    """A hook of a program's own is Python; activation checkpointing's only runs ops again."""
-    if our_module(hook) not in ("rushlight.utils.recomputing", "rushlight.utils.selective"):
+    """A hook of a program's own is Python."""
+    if not hasattr(hook, "only_repeats"):
         escape("a saved-tensor hook runs")
 
 

@@ -198,6 +198,11 @@ def has_channels_last(sizes: Sequence[int], strides: Sequence[int], dims: Sequen
     return True
 
 
+def suggests(t: Any, memory_format: Any) -> bool:
+    """Whether a tensor suggests this memory format: channels last where it lies so, else the other one."""
+    return has_channels_last(t.shape, t.stride()) is (memory_format.name != "contiguous_format")
+
+
 def convolves_last(a: Any, b: Any) -> bool:
     """Whether a convolution's result is in channels last: if an operand is, of lines if the second one is."""
     return has_channels_last(a.shape, a.strides) or has_channels_last(b.shape, b.strides, (3, 4, 5))

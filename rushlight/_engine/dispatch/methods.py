@@ -23,7 +23,7 @@ from rushlight._engine.core.layout import (
     check_apart_from_itself,
     contiguous_strides,
     format_strides,
-    has_channels_last,
+    suggests,
 )
 from rushlight._engine.core.promotion import of_number
 from rushlight._engine.core.recording import TAPE, constant, escape, off_host, settle
@@ -314,21 +314,13 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     where = self._kind.device if where is None else where
     dtype = self._kind.dtype if dtype is None else dtype
     target = self._kind if (dtype is self._kind.dtype and where == self._kind.device) else kind(dtype, where)
-    kept = order is None or order is preserve_format or _is_suggested(self, order)
-    if target is self._kind and not copy and kept:
+    if target is self._kind and not copy and (order in (None, preserve_format) or suggests(self, order)):
         return _unchanged(self, args[:1] != (dtype,)) if TAPE else self
     if target.device != self._kind.device:
         return _move(self, target, bool(non_blocking), order)
     if dtype is self._kind.dtype:
         return TENSOR_ROWS["clone"](self, memory_format=order)
     return TENSOR_ROWS["_to_dtype"](self, dtype, order)
-
-
-def _is_suggested(t: Tensor, order: MemoryFormat) -> bool:
-    """Whether a tensor suggests this memory format: channels last where it lies so, else the other one."""
-    of = t._geometry
-    last = has_channels_last(of.shape, of.strides)
-    return last is (order is not contiguous_format)
 
 
 def _unchanged(t: Tensor, whole: bool) -> Tensor:

@@ -109,6 +109,7 @@ class Output:
         self.flat = self.arena[start : start + size]
         own: Any = self.flat
         self._given = np.frombuffer(memoryview(own), np.uint8)  # one that no view of it looks past
+        LENDERS[id(self._given)] = self
         self._arrays = self._seen_in(self._given) if kept else []
         first = self.specs[0]
         # A copy of an array, where that is all there is.
@@ -130,11 +131,20 @@ class Output:
         held = sys.getrefcount(self._given) > self._idle
         return held or any([sys.getrefcount(a) > _IDLE for a in self._arrays])
 
+    def alone(self, a: Array) -> bool:
+        """Whether of what a run handed out only this array is held."""
+        others = any([b is not a and sys.getrefcount(b) > _IDLE for b in self._arrays])
+        return not others and sys.getrefcount(self._given) <= self._idle
+
     def give(self) -> list[Array]:
         """Arrays at `specs` for whoever wants them."""
         if self.kept:
             return self._arrays
         return self._seen_in(self.flat.copy()) if self._whole is None else [self._whole.copy()]
+
+
+# Who hands out arrays, by the ids of what these are views of.
+LENDERS: weakref.WeakValueDictionary[int, Output] = weakref.WeakValueDictionary()
 
 
 def _result(t: Tensor, array: Array) -> Tensor:

@@ -20,6 +20,7 @@ from rushlight._engine.dispatch.dispatcher import function
 from rushlight._engine.ops.table import ROWS, Row
 from rushlight._engine.tensors.lazy_views import Pending, empty
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.trace.program import LENDERS
 from rushlight._engine.trace.recorder import Array, Entry
 from rushlight._engine.trace.shells import makers
 from rushlight._engine.trace.trace import Step, bump
@@ -166,15 +167,17 @@ class Writes:
             emptied = [t for t, b in self.emptied if b is a]
             if emptied and all(any(t is e for e in emptied) for t in holders):
                 continue
+            lender = LENDERS.get(id(a.base))
             known = (
-                sum(map(filled, holders))
+                (lender is not None)
+                + sum(map(filled, holders))
                 + sum([b is a for b in self.arrays.values()])
                 + (2 * len(held) + len(emptied))
             )
             if (
                 origins[k] in self.real
                 or sys.getrefcount(a) > known + 2
-                or not (a.base is None or _alone(a, holders))
+                or not (a.base is None or (_alone(a, holders) if lender is None else lender.alone(a)))
             ):
                 return False
             for t in holders:

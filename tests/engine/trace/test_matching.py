@@ -461,3 +461,29 @@ def test_arrays_that_rows_make_of_values_are_no_constants():
     for i in range(12):
         counts = torch.tensor([1, i % 3, 2])
         assert same(run(x, counts), repeated(x, counts))
+
+
+def test_gradients_that_a_program_handed_out_are_added_to_in_place():
+    torch.manual_seed(0)
+    layer, x = nn.Linear(128, 128), torch.randn(4, 8, 128)
+
+    def loss(x):
+        return layer(x).sin().sum()
+
+    def step(loss):
+        layer.zero_grad()
+        for part in x:
+            loss(part).backward()
+        return layer.weight.grad.clone()
+
+    wanted, function = step(loss), matched(loss)
+    for _ in range(8):
+        assert same(step(function), wanted)
+    function.trace.reasons.clear()
+    seen = layer.weight.grad
+    for _ in range(3):
+        assert same(step(function), wanted)
+    assert not function.trace.reasons
+    before = seen.clone()  # of a program's memory, as long as somebody holds it
+    step(function)
+    assert same(seen, before)

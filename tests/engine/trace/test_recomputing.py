@@ -1,6 +1,8 @@
 """Activation checkpointing in compiled programs: what is drawn is drawn again, in eager's bits."""
 
 import functools
+import subprocess
+import sys
 
 import pytest
 
@@ -134,3 +136,21 @@ def test_leaves_that_a_call_makes_begin_without_a_gradient():
 
     found, report = train(True)
     assert found == train(False)[0] and "replayed 4 times" in report, report
+
+
+PROGRAM = """
+import torch
+from torch.utils.checkpoint import checkpoint
+layer = torch.nn.Linear(4, 4)
+step = torch.compile(lambda x: checkpoint(lambda x: layer(x).sin(), x, use_reentrant=False).sum())
+for _ in range(4):
+    step(torch.randn(2, 4)).backward()
+print(*[plan.refusal or plan.ready for plan in step._runner.plans.values()])
+"""
+
+
+def test_replayed_in_a_program_where_all_is_torch(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    run = subprocess.run([sys.executable, "-m", "rushlight", str(program)], capture_output=True, text=True)
+    assert run.stdout == "True\n", run.stderr
