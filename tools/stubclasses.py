@@ -15,6 +15,8 @@ from typing import Any, Generic, get_overloads
 import stubtypes
 from stubtypes import Scope
 
+from rushlight._engine.tensors.of_class import OfClass
+
 # What every class has, and what is nobody's business.
 # Private names of a Module that subclasses override, as PyTorch's documentation has it.
 _OVERRIDDEN = frozenset(("_save_to_state_dict", "_load_from_state_dict"))
@@ -158,6 +160,8 @@ def class_lines(scope: Scope, name: str, cls: Any) -> list[str]:
     body += attribute_lines(scope, cls)
     layer = isinstance(vars(cls).get("forward"), FunctionType) and name not in _NO_CALL
     for member in sorted(vars(cls), key=_first):
+        if isinstance(vars(cls)[member], OfClass):
+            continue  # to types, Tensor.dim is what Tensor has of that name
         if member in _OVERRIDDEN or (
             member not in _UNTOLD and not (member.startswith("_") and not member.startswith("__"))
         ):

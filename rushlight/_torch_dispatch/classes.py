@@ -14,6 +14,7 @@ from rushlight._engine.core.pytree import flatten
 from rushlight._engine.dispatch import interpreters
 from rushlight._engine.dispatch.interpreters import SIMPLE
 from rushlight._engine.dispatch.overrides import place_by_class
+from rushlight._engine.tensors.gradient import Gradient
 from rushlight._engine.tensors.kind import Kind
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import Tensor
@@ -143,4 +144,4 @@ def make_wrapper_subclass(
         dtype, str(torch.device(device) if device is not None else torch.get_default_device())
     )
     made._grad_node, made._output_nr, made._storage = None, 0, None
-    return Tensor.requires_grad_(made) if requires_grad else made
+    return Gradient.requires_grad_(made) if requires_grad else made

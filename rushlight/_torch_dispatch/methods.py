@@ -14,6 +14,7 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.autograd import hooks
 from rushlight._engine.dispatch import interpreters, methods as plain_methods, overrides
+from rushlight._engine.dispatch.method_overrides import unasked
 from rushlight._engine.dispatch.replaced_methods import ReplacedMethods
 from rushlight._engine.dispatch.runners.array_bodies import tracked
 from rushlight._engine.ops.table import ROWS
@@ -364,7 +365,8 @@ def told(name: str, plain: Callable[..., Any], *args: Any) -> Any:
 
 def _plain(name: str) -> Any:
     if name not in _PLAIN:
-        _PLAIN[name] = lookup("operator", name) if name.startswith("__") else getattr(Tensor, name)
+        own = lookup("operator", name) if name.startswith("__") else getattr(Tensor, name)
+        _PLAIN[name] = unasked(own)
     return _PLAIN[name]
 
 

@@ -17,6 +17,7 @@ import rushlight.array_api as namespace
 from rushlight._engine.dispatch.operators import operand
 from rushlight._engine.dispatch.overrides import as_class
 from rushlight._engine.ops.table import WIDE_DTYPES
+from rushlight._engine.tensors.geometry import Geometry
 from rushlight._engine.tensors.operators import OPERATORS
 
 # The standard's names of rows that PyTorch's operators call, where they differ.
@@ -53,7 +54,7 @@ class Array(torch.Tensor):
     """A tensor that promotes, compares, divides and is indexed as the array API standard says."""
 
     __slots__ = ()
-    size = property(torch.Tensor.numel, doc="How many elements there are.")
+    size = property(Geometry.numel, doc="How many elements there are.")
 
     @handing_out
     def __getitem__(self, key: Any) -> Any:

@@ -25,6 +25,7 @@ from rushlight._engine.core.pytree import flatten
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch import arguments, interpreters
 from rushlight._engine.ops.table import ROWS
+from rushlight._engine.tensors.geometry import Geometry
 from rushlight._engine.trace.recorder import root
 from rushlight.export import overloads
 from rushlight.export._draft_export import FailureReport, FailureType
@@ -639,7 +640,7 @@ def _shape(listener: Listener) -> Any:
 
 
 def _size(listener: Listener) -> Any:
-    own: Any = torch.Tensor.size
+    own: Any = Geometry.size
 
     def size(self: Any, dim: Any = None) -> Any:
         """All sizes, or the size of one dim."""
@@ -653,7 +654,7 @@ def _size(listener: Listener) -> Any:
 
 
 def _numel(listener: Listener) -> Any:
-    own: Any = torch.Tensor.numel
+    own: Any = Geometry.numel
 
     def numel(self: Any) -> Any:
         """The number of elements."""

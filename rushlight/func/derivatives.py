@@ -10,6 +10,7 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.autograd.grad_mode import LOCAL, OutsideInference, Transformed
 from rushlight._engine.core.pytree import flatten, tree_map
+from rushlight._engine.tensors.geometry import Geometry
 from rushlight._engine.trace.guards import VisibleTensors
 from rushlight._engine.transforms import pullback
 from rushlight._engine.transforms.levels import Wrapped
@@ -266,9 +267,7 @@ def _laid_out_as(primal: Any, tangent: Any) -> Any:
     """A tangent that can be seen in every way that its primal can: itself, or a copy."""
     if isinstance(primal, Wrapped) or isinstance(tangent, Wrapped) or primal.layout is not torch.strided:
         return tangent
-    if any(
-        is_marked(primal) != is_marked(tangent) for is_marked in (torch.Tensor.is_conj, torch.Tensor.is_neg)
-    ):
+    if any(is_marked(primal) != is_marked(tangent) for is_marked in (Geometry.is_conj, Geometry.is_neg)):
         return tangent.resolve_conj().resolve_neg().clone()
     steps = [s for s, n in zip(primal.stride(), primal.shape, strict=True) if n > 1]
     own = [s for s, n in zip(tangent.stride(), tangent.shape, strict=True) if n > 1]

@@ -17,6 +17,7 @@ from rushlight._engine.core.profiling_ranges import OP, SPANS, Log
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch import interpreters
 from rushlight._engine.dispatch.interpreters import DETAILED, LONE, RECORDS, STACK
+from rushlight._engine.dispatch.method_overrides import unasked
 from rushlight._engine.dispatch.overrides import past_interpreters, place
 from rushlight._engine.tensors.tensor import Tensor
 
@@ -24,7 +25,7 @@ _PACKAGE = str(Path(__file__).parent.parent)
 # Methods that are no rows, with their events' names; as they are where nobody watches; how many do.
 _EVENTS = {name: name for name in "copy_ fill_ zero_ to item detach detach_ resize_ set_".split()}
 _EVENTS |= dict.fromkeys("float double half bfloat16 bool int long short char byte cpu type_as".split(), "to")
-_METHODS = {name: getattr(Tensor, name) for name in _EVENTS}
+_METHODS = {name: unasked(getattr(Tensor, name)) for name in _EVENTS}
 _watching = [0]
 
 

@@ -44,7 +44,7 @@ def test_modes_lie_in_each_other_and_may_change_results():
 
     with Noted() as outer, Negated(), overrides.BaseTorchFunctionMode():
         assert torch.add(torch.ones(1), 1).item() == -2
-    assert outer.names == ["ones", "add", "neg"]
+    assert outer.names == ["ones", "add", "neg", "item"]
     with pytest.raises(RuntimeError, match="inconsistent tensor size"), Noted():
         torch.ones(2) @ torch.ones(3)
     assert not MODES and not STACK.modes

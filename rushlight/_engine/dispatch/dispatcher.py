@@ -22,13 +22,19 @@ from rushlight._engine.names import completion
 from rushlight._engine.names.alternatives import attribute
 from rushlight._engine.ops.help_text import help_text
 from rushlight._engine.ops.table import NAMES, ROWS, Row, public
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.tensors.of_class import ask_by_class
+from rushlight._engine.tensors.tensor import Tensor, TensorMeta
 
 # Methods that have to do with sparse layouts.
 _SPARSE = frozenset(
     "to_sparse to_sparse_coo to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc "
     "to_dense coalesce sparse_mask indices values crow_indices ccol_indices col_indices "
     "row_indices is_coalesced sparse_dim dense_dim smm sspaddmm hspmm resize_as_sparse_".split()
+)
+# Other methods that are no rows, of those that do not ask for themselves who takes them over.
+_UNASKED = frozenset(
+    "type cuda ipu xpu mtia resize_ share_memory_ record_stream pin_memory apply_ map_ map2_ float double "
+    "half bfloat16 int long short char byte bool cfloat cdouble".split()
 )
 _built: dict[tuple[str, str], Callable[..., Any]] = {}
 
@@ -121,3 +127,4 @@ def namespace(space: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]
 
 
 own(Tensor)
+ask_by_class(TensorMeta, (*_UNASKED, *_SPARSE))

@@ -77,18 +77,44 @@ class Listener:
             answer(self.plain.__set__, owner, (value,), {})
 
 
-def answer(plain: Callable[..., Any], owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """plain(owner, ...) by the innermost mode, else by the classes among the arguments that take it over."""
+_LISTENERS: dict[str, Listener] = {}
+
+
+def by_class(method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Tensor.NAME(...), a method that was asked of the class. Classes of ours that hear of rows are not."""
+    if not args:
+        return unasked(method)(**kwargs)
+    asked = _innermost() is not None or any(
+        not hasattr(type(item).__torch_function__, "of_rows") for item in foreign(args, kwargs)
+    )
+    return answer(method, args[0], args[1:], kwargs) if asked else unasked(method)(*args, **kwargs)
+
+
+def _innermost() -> Any:
+    """The mode of a program's own that is to be asked first."""
     modes = interpreters.STACK.modes
-    if modes and hasattr(modes[-1], "__torch_function__"):
-        mode = modes.pop()
+    return modes[-1] if modes and hasattr(modes[-1], "__torch_function__") else None
+
+
+def answer(method: Callable[..., Any], owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """method(owner, ...) by the innermost mode, else by the classes among the arguments that take it over."""
+    mode = _innermost()
+    if mode is not None:
+        modes = interpreters.STACK.modes
+        modes.pop()
         try:
             types = tuple(map(type, foreign((owner, *args), kwargs)))
-            return mode.__torch_function__(plain, types, (owner, *args), kwargs)
+            return mode.__torch_function__(method, types, (owner, *args), kwargs)
         finally:
             modes.append(mode)
-    classes = foreign((owner, *args), kwargs)
-    return ask(plain, plain, classes, (owner, *args), kwargs) if classes else plain(owner, *args, **kwargs)
+    classes, plain = foreign((owner, *args), kwargs), unasked(method)
+    return ask(method, plain, classes, (owner, *args), kwargs) if classes else plain(owner, *args, **kwargs)
+
+
+def unasked(method: Callable[..., _T]) -> Callable[..., _T]:
+    """What a method does that, asked of the class, asks who takes it over."""
+    found: Callable[..., _T] = getattr(method, "unasked", method)
+    return found
 
 
 def taken_over(op: Callable[..., Any], plain: Callable[..., _T], *args: Any, **kwargs: Any) -> _T:
@@ -114,7 +140,10 @@ def taken_over_by(operand: Any, plain: Callable[..., _T], *args: Any, **kwargs: 
 
 def listener(name: str) -> Listener:
     """What listens to a name of Tensor's."""
-    return Listener(getattr(Tensor, name), name)
+    plain, kept = getattr(Tensor, name), _LISTENERS.get(name)
+    if kept is None or kept.plain is not plain:
+        kept = _LISTENERS[name] = Listener(plain, name)
+    return kept
 
 
 def enter() -> None:

@@ -49,6 +49,7 @@ from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.construction import factories
 from rushlight._engine.tensors.construction.legacy import new
 from rushlight._engine.tensors.geometry import MemoryFormat, contiguous_format, page_locked, preserve_format
+from rushlight._engine.tensors.gradient import Gradient
 from rushlight._engine.tensors.kind import Kind, kind
 from rushlight._engine.tensors.lazy_views import place
 from rushlight._engine.tensors.meta import meta_array
@@ -689,12 +690,6 @@ def _function(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
 
 # Functions of the same meaning at the top level.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    name: _function(name, method)
-    for name, method in (
-        ("fill_", fill_),
-        ("zero_", zero_),
-        ("resize_as_", resize_as_),
-        ("detach", Tensor.detach),
-        ("detach_", Tensor.detach_),
-    )
+    name: _function(name, METHODS.get(name) or getattr(Gradient, name))
+    for name in ("fill_", "zero_", "resize_as_", "detach", "detach_")
 }

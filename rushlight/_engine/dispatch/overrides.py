@@ -278,7 +278,7 @@ def _unanswered(op: Callable[..., Any], types: tuple[type, ...], mode: Any) -> s
 
 def _full_name(op: Any) -> str:
     if op.__name__ in ("__get__", "__set__"):
-        return f"torch.Tensor.{getattr(getattr(op.__self__, 'fget', None), '__name__', '')}.{op.__name__}"
+        return f"torch.Tensor.{getattr(op.__self__, '__name__', '')}.{op.__name__}"
     if op.__qualname__ == f"Tensor.{op.__name__}":
         return f"torch.{op.__qualname__}"
     space = space_of(op)[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from rushlight._engine.tensors.of_class import changing
 from rushlight._engine.tensors.tensor import Tensor
 
 _ABSENT = object()
@@ -25,10 +26,11 @@ class ReplacedMethods:
     def enter(self, names: Iterable[str], made: Callable[[str], Any]) -> None:
         """A mode begins; the first one sets made(name) for each name."""
         if not self._depth:
-            for name in names:
-                method = made(name)
-                self._own[name] = Tensor.__dict__.get(name, _ABSENT)
-                setattr(Tensor, name, method)
+            methods = {name: made(name) for name in names}
+            self._own.update({name: Tensor.__dict__.get(name, _ABSENT) for name in methods})
+            with changing():
+                for name, method in methods.items():
+                    setattr(Tensor, name, method)
         self._depth += 1
 
     def leave(self) -> bool:
@@ -36,10 +38,11 @@ class ReplacedMethods:
         self._depth -= 1
         if self._depth:
             return False
-        for name, own in self._own.items():
-            if own is _ABSENT:
-                delattr(Tensor, name)
-            else:
-                setattr(Tensor, name, own)
+        with changing():
+            for name, own in self._own.items():
+                if own is _ABSENT:
+                    delattr(Tensor, name)
+                else:
+                    setattr(Tensor, name, own)
         self._own.clear()
         return True

@@ -8,6 +8,7 @@ import numpy as np
 
 from rushlight._engine.core.conversion import overflow
 from rushlight._engine.core.recording import TAPE, escape
+from rushlight._engine.tensors.of_class import asking_its_own
 from rushlight._engine.tensors.storages.storage import storage
 
 if TYPE_CHECKING:  # it imports this file
@@ -101,6 +102,7 @@ class Conversion(_Tensor):
             return array.copy() if copy else array
         return array.astype(dtype, copy=bool(copy))
 
+    @asking_its_own
     def __dlpack__(
         self, *, stream: Any = -1, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
     ) -> Any:
@@ -115,12 +117,14 @@ class Conversion(_Tensor):
             copy=copy,
         )
 
+    @asking_its_own
     def __dlpack_device__(self) -> tuple[int, int]:
         # What it needs, tensors.construction.from_data, imports this file.
         from rushlight._engine.tensors.construction.interop import dlpack_device
 
         return dlpack_device(self)
 
+    @asking_its_own
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         from rushlight._engine.tensors.tensor import wrap  # it imports this file
 
@@ -182,6 +186,7 @@ class Conversion(_Tensor):
     def __reversed__(self) -> Tensor:
         return self.flip(0) if self._geometry.ndim else self
 
+    @asking_its_own
     def __contains__(self, element: Any) -> bool:
         if isinstance(element, (Conversion, bool, int, float, complex)):
             return bool((self == element).any())
@@ -189,6 +194,7 @@ class Conversion(_Tensor):
             f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
         )
 
+    @asking_its_own
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         # printing loads with the first tensor that is shown
         from rushlight._engine.tensors.printing import tensor_repr
@@ -199,17 +205,20 @@ class Conversion(_Tensor):
     def __str__(self) -> str:
         return self.__repr__()
 
+    @asking_its_own
     def __format__(self, spec: str) -> str:
         if self._geometry.ndim == 0 and not self._kind.on_meta:
             return self.item().__format__(spec)
         return object.__format__(self, spec)
 
+    @asking_its_own
     def __reduce_ex__(self, protocol: Any) -> Any:
         # What it needs, tensors.tensor, imports this file.
         from rushlight._engine.tensors.copying import reduce_tensor
 
         return reduce_tensor(self, protocol)
 
+    @asking_its_own
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         # What it needs, tensors.tensor, imports this file.
         from rushlight._engine.tensors.copying import deepcopy_tensor

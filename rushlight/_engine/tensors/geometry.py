@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from itertools import count, pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, overload
@@ -87,22 +86,33 @@ sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = map(
 )
 
 
-class _Forwarded(property):
-    """Read by operator.attrgetter, in C; programs that ask for `fget` find a function with a name."""
+class Attribute(property):
+    """An attribute of tensors. It has a name, as PyTorch's have: what a class or a mode is handed of it is
+    its `__get__` or `__set__`, of which nothing else tells which attribute was asked for.
+    """
+
+    __name__: str
+    __qualname__: str
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+        self.__name__, self.__qualname__ = name, f"TensorBase.{name}"
 
-    @property
-    def fget(self) -> Callable[[Any], Any]:  # type: ignore[override]  # is read-only in a property too
-        """The same as a function."""
-        read = partial(self.__get__)
-        setattr(read, "__name__", self.name)
-        return read
+    def __repr__(self) -> str:
+        return f"<attribute '{self.__name__}' of 'torch._C.TensorBase' objects>"
+
+
+def name_attributes(part: type) -> None:
+    """Give the properties of a part of Tensor names."""
+    for name, found in list(vars(part).items()):
+        if type(found) is property:
+            named = Attribute(found.fget, found.fset, found.fdel)
+            named.__doc__ = found.__doc__  # of a class derived from property, the class's own comes first
+            named.__set_name__(part, name)
+            setattr(part, name, named)
 
 
 def _forwarded(path: str, doc: str) -> Any:
-    found = _Forwarded(attrgetter(path))
+    found = Attribute(attrgetter(path))  # read in C
     found.__doc__ = doc  # of a class derived from property, the class's own comes first
     return found
 

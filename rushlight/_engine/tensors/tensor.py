@@ -24,10 +24,11 @@ from rushlight._engine.core.tracebacks import own
 from rushlight._engine.lazy import is_ours, package
 from rushlight._engine.names import completion
 from rushlight._engine.tensors.conversion import Conversion
-from rushlight._engine.tensors.geometry import Geometry
+from rushlight._engine.tensors.geometry import Geometry, name_attributes
 from rushlight._engine.tensors.gradient import Gradient
 from rushlight._engine.tensors.kind import CPU_KINDS, Kind, kind
 from rushlight._engine.tensors.lazy_views import hidden_memory, shared, values
+from rushlight._engine.tensors.of_class import PARTS, ask_by_class, asking_its_own
 from rushlight._engine.tensors.older import Older
 from rushlight._engine.tensors.operators import Operators
 from rushlight._engine.tensors.storages.storage import INFERRING, Storage, fresh, storage
@@ -108,6 +109,7 @@ class Tensor(Operators, Geometry, Conversion, Gradient, Older, metaclass=TensorM
     def __hash__(self) -> int:
         return id(self)
 
+    @asking_its_own
     def __setstate__(self, state: Any) -> None:
         self.__dict__.update(state)
 
@@ -126,7 +128,7 @@ class Tensor(Operators, Geometry, Conversion, Gradient, Older, metaclass=TensorM
         if require_grad and made._kind.dtype.category < FLOATING:
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         # Not by the methods of `cls`, which may ask for what it has not been given yet.
-        return Tensor.requires_grad_(made) if require_grad else made
+        return Gradient.requires_grad_(made) if require_grad else made
 
     @staticmethod
     def _make_wrapper_subclass(cls: type, size: Any, *more: Any, **options: Any) -> Any:
@@ -160,6 +162,11 @@ class _Unbound:
         return getattr(cls if t is None else t, self.name)
 
 
+for _part in Tensor.__bases__:
+    name_attributes(_part)
+    ask_by_class(TensorMeta, (n for n, found in vars(_part).items() if n[0] != "_" and callable(found)))
+ask_by_class(TensorMeta, ("_is_view",))
+PARTS.update((Tensor, *Tensor.__bases__))
 for _name in (*completion.names("Tensor"), "_follow_"):
     setattr(Tensor, _name, _Unbound(_name))
 
@@ -182,7 +189,7 @@ def _unfilled(self: Any, name: str) -> Any:
 
 # Whether there may be tensors with an empty slot for as long as the process lives.
 _lasting: list[bool] = []
-_ASKING = ("_array", "_memory", "_geometry")
+_NAMES_OF_ARRAY = ("_array", "_memory", "_geometry")
 
 
 def expect_unfilled(lasting: bool = True) -> None:
@@ -199,7 +206,7 @@ def expect_unfilled(lasting: bool = True) -> None:
     if found is None:
         setattr(Tensor, "__getattr__", own(_unfilled))
     else:
-        for name, asking in zip(_ASKING, found, strict=True):
+        for name, asking in zip(_NAMES_OF_ARRAY, found, strict=True):
             setattr(Tensor, name, asking)
 
 
@@ -211,7 +218,7 @@ def _properties() -> list[Any] | None:
     if not slots.usable([(wrap(np.zeros(1)), Tensor, ("_array",))]):
         return None
     answer = own(_unfilled)
-    return [slots.asking(Tensor, ARRAY, name, answer) for name in _ASKING]
+    return [slots.asking(Tensor, ARRAY, name, answer) for name in _NAMES_OF_ARRAY]
 
 
 def expect_filled() -> None:
@@ -221,7 +228,7 @@ def expect_filled() -> None:
     if "__getattr__" in Tensor.__dict__:
         delattr(Tensor, "__getattr__")
     if Tensor.__dict__["_array"] is not ARRAY:
-        for name in _ASKING:
+        for name in _NAMES_OF_ARRAY:
             setattr(Tensor, name, ARRAY)
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.dispatch.method_overrides import unasked
 from rushlight._subclasses.fake_tensor import FakeTensor, FakeTensorMode, unset_fake_temporarily
 
 
@@ -23,7 +24,11 @@ class StandIns:
             return value
         self.mode = self.mode or value.fake_mode
         if id(value) not in self._made:
-            lies = {"size": value._geometry.shape, "stride": torch.Tensor.stride(value), "dtype": value.dtype}
+            lies = {
+                "size": value._geometry.shape,
+                "stride": unasked(torch.Tensor.stride)(value),
+                "dtype": value.dtype,
+            }
             made: Any = torch.empty_strided(**lies, device=value.device).zero_()
             made.requires_grad = value.requires_grad
             self._made[id(value)] = value, made

@@ -9,6 +9,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.callers import warn
+from rushlight._engine.dispatch.method_overrides import unasked
 from rushlight.jit.compiler.names import named_builtin
 from rushlight.jit.compiler.values import Builtin
 from rushlight.jit.frontend import NoForm
@@ -104,7 +105,7 @@ SHARED = (
 
 def _leaving(method: str, what: str) -> Callable[..., Any]:
     """A method that hands a tensor's value to Python."""
-    plain = getattr(torch.Tensor, method)
+    plain = unasked(getattr(torch.Tensor, method))
 
     def leave(self: Any, *args: Any) -> Any:
         if tracing():
@@ -131,7 +132,7 @@ def _untraced(plain: Callable[..., Any], self: Any, args: tuple[Any, ...], kwarg
 
 def _unconnected(method: str) -> Callable[..., Any]:
     """A method after which a tensor is no value of the trace any more."""
-    plain = getattr(torch.Tensor, method)
+    plain = unasked(getattr(torch.Tensor, method))
 
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
         tracer = tracing()
@@ -146,7 +147,7 @@ def _unconnected(method: str) -> Callable[..., Any]:
 
 def _recorded(method: str) -> Callable[..., Any]:
     """A method that is no op of the table, recorded by hand."""
-    plain = getattr(torch.Tensor, method)
+    plain = unasked(getattr(torch.Tensor, method))
 
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
         found = _untraced(plain, self, args, kwargs)
@@ -161,7 +162,7 @@ def _recorded(method: str) -> Callable[..., Any]:
 
 def _converted(method: str) -> Callable[..., Any]:
     """A conversion, recorded also where the example is of that dtype and on that device already."""
-    plain = getattr(torch.Tensor, method)
+    plain = unasked(getattr(torch.Tensor, method))
 
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
         found = _untraced(plain, self, args, kwargs)
@@ -187,7 +188,7 @@ def _converted(method: str) -> Callable[..., Any]:
 
 def _sparsified(name: str) -> Callable[..., Any]:
     """A method that gives a sparse tensor: one op, whose parts the program asks for."""
-    plain = getattr(torch.Tensor, name)
+    plain = unasked(getattr(torch.Tensor, name))
 
     def sparse(self: Any, *args: Any, **kwargs: Any) -> Any:
         tracer = tracing()
@@ -217,7 +218,7 @@ class TracedTensor(torch.Tensor):
 
     def numel(self) -> Any:
         """How many elements."""
-        plain, tracer = torch.Tensor.numel(self), tracing()
+        plain, tracer = unasked(torch.Tensor.numel)(self), tracing()
         return plain if tracer is None else tracer.number("aten::numel", plain, self)
 
     __bool__ = _leaving("__bool__", "boolean")
@@ -267,7 +268,7 @@ for _method in "to type type_as cpu float double half int long short char byte b
 
 
 def _sizes(x: Any) -> Any:
-    plain = torch.Tensor.size(x)
+    plain = unasked(torch.Tensor.size)(x)
     tracer = tracing()
     return (
         plain

@@ -20,6 +20,7 @@ from rushlight._engine.autograd.function import KeepsFunctions
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.pytree import flatten
 from rushlight._engine.dispatch import interpreters
+from rushlight._engine.dispatch.method_overrides import unasked
 from rushlight._engine.ops.signature import REQUIRED, rename_keywords
 from rushlight._torch_dispatch import methods
 from rushlight.export import overloads
@@ -608,14 +609,14 @@ def _fractional(row: Any, bound: dict[str, Any], result: Any) -> tuple[str, list
     name = row.name.removesuffix("_with_indices")
     found = result if isinstance(result, torch.Tensor) else result[0]
     n = int(name[-2])
-    kernel, size = bound["kernel_size"], list(torch.Tensor.size(found))[-n:]
+    kernel, size = bound["kernel_size"], list(unasked(torch.Tensor.size)(found))[-n:]
     kernel = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel] * n
     return name, [bound["input"], kernel, size, bound["_random_samples"]]
 
 
 def _unpooled(row: Any, bound: dict[str, Any], result: Any) -> tuple[str, list[Any]]:
     n = int(row.name[-2])
-    given = [bound["input"], bound["indices"], list(torch.Tensor.size(result))[-n:]]
+    given = [bound["input"], bound["indices"], list(unasked(torch.Tensor.size)(result))[-n:]]
     if n == 3:
         stride = bound["kernel_size"] if bound["stride"] is None else bound["stride"]
         given += [list(v) if isinstance(v, (list, tuple)) else [v] * n for v in (stride, bound["padding"])]
@@ -643,7 +644,7 @@ def example(found: Any) -> Example | None:
     """What is told of a traced tensor; None of a sparse one."""
     if found.layout is not torch.strided:
         return None
-    sizes = tuple(int(n) for n in torch.Tensor.size(found))
+    sizes = tuple(int(n) for n in unasked(torch.Tensor.size)(found))
     return Example(found.dtype, sizes, tuple(found.stride()), found.device, found.requires_grad)
 
 

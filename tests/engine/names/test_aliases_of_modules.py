@@ -22,7 +22,14 @@ def test_results_written_into_out_have_their_own_class() -> None:
     assert repr(found).startswith("torch.return_types.max_out(\nvalues=tensor([3., 4., 5.])")
 
 
-def test_attributes_of_tensors_have_named_getters() -> None:
+def test_attributes_of_tensors_have_names() -> None:
+    for name in ("dtype", "shape", "requires_grad", "T", "is_sparse", "itemsize"):
+        found: Any = getattr(torch.Tensor, name)
+        assert found.__name__ == name and found.__qualname__ == f"TensorBase.{name}"
+        assert repr(found) == f"<attribute '{name}' of 'torch._C.TensorBase' objects>"
+        assert found.__get__.__self__ is found and found.__get__.__name__ == "__get__"
+    assert torch.Tensor.shape.__doc__ == "The sizes of all dims." and "meant for" in str(
+        torch.Tensor.T.__doc__
+    )
     dtype: Any = torch.Tensor.dtype
-    assert dtype.fget.__name__ == "dtype" and dtype.fget(torch.ones(1)) is torch.float32
-    assert dtype.__doc__ == "The element type."
+    assert dtype.__get__(torch.ones(1)) is torch.float32 and dtype.__doc__ == "The element type."

@@ -24,7 +24,7 @@ from rushlight._engine.dispatch.nodes.declared import Rules
 from rushlight._engine.dispatch.runners.array_bodies import by_keyword
 from rushlight._engine.dispatch.tensor_rows import TENSOR_ROWS
 from rushlight._engine.ops.table import Row
-from rushlight._engine.tensors.geometry import Geometry
+from rushlight._engine.tensors.geometry import Attribute, Geometry
 from rushlight._engine.tensors.kind import kind
 from rushlight._engine.tensors.lazy_views import mark
 from rushlight._engine.tensors.meta import meta_array
@@ -120,7 +120,10 @@ def _matrix_turned(self: Tensor) -> Tensor:
     return _transposed(self)
 
 
-setattr(Tensor, "T", property(_matrix_turned, doc=_matrix_turned.__doc__))
+_T = Attribute(_matrix_turned)
+_T.__doc__ = _matrix_turned.__doc__
+_T.__set_name__(Tensor, "T")
+setattr(Tensor, "T", _T)
 
 
 def view_runner(row: Row) -> Run:

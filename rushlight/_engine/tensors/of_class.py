@@ -1,0 +1,106 @@
+"""Methods of Tensor's that ask the classes of their arguments, and modes, who takes them over.
+
+Ops of the table do so in the dispatcher; these are the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from threading import RLock
+from types import FunctionType
+from typing import Any
+
+from rushlight._engine.core.services import service
+from rushlight._engine.lazy import is_ours
+
+PARTS: set[type] = set()  # Tensor and those that it consists of
+
+
+class OfClass:
+    """A method of Tensor's as the class shows it: `Tensor.dim(x)` asks the class of x, and the modes, who
+    takes it over. `x.dim()` of a plain tensor does not, and is as fast as Python makes it: an instance finds
+    the method itself, since this stands in the class's class.
+    """
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, cls: Any, meta: type) -> Any:
+        if cls is None:
+            return self
+        for part in cls.__mro__:
+            held = part.__dict__.get(self.name)
+            if held.__class__ is FunctionType and held in _ASKING:
+                return _ASKING[held]
+            if held is not None:
+                found = held.__get__(None, cls)
+                own = found.__class__ is FunctionType and part in PARTS
+                return asking(found) if own and is_ours(found) else found
+        raise AttributeError(f"type object '{cls.__name__}' has no attribute '{self.name}'")
+
+    def __set__(self, cls: type, value: Any) -> None:
+        with changing():
+            setattr(cls, self.name, value)
+
+    def __delete__(self, cls: type) -> None:
+        with changing():
+            delattr(cls, self.name)
+
+
+_CHANGE = RLock()
+_SETTERS = {name: OfClass.__dict__[name] for name in ("__set__", "__delete__")}
+
+
+@contextmanager
+def changing() -> Iterator[None]:
+    """Inside, what is set of Tensor, or of a class derived from it, is set whatever their class has."""
+    with _CHANGE:
+        for name in _SETTERS:
+            delattr(OfClass, name)
+        try:
+            yield
+        finally:
+            for name, setter in _SETTERS.items():
+                setattr(OfClass, name, setter)
+
+
+_ASKING: dict[Any, Any] = {}  # by what they do when nobody takes them over
+
+
+def asking(plain: Any) -> Any:
+    """A method that asks who takes it over before it does what `plain` does; the same for the same."""
+    if hasattr(plain, "unasked"):
+        return plain
+    found = _ASKING.get(plain)
+    if found is None:
+
+        @wraps(plain)
+        def method(*args: Any, **kwargs: Any) -> Any:
+            return service("call of a method by its class")(method, args, kwargs)
+
+        setattr(method, "unasked", plain)
+        found = _ASKING.setdefault(plain, method)
+    return found
+
+
+def asking_its_own(plain: Any) -> Any:
+    """Decorator of a method of Python's protocols: it asks the tensor's class alone, as PyTorch's does."""
+
+    @wraps(plain)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if self.__class__ in PARTS:
+            return plain(self, *args, **kwargs)
+        return service("call of a method by its class")(method, (self, *args), kwargs)
+
+    setattr(method, "unasked", plain)
+    return method
+
+
+def ask_by_class(meta: type, names: Iterable[str]) -> None:
+    """Let methods of Tensor, whose class is `meta`, ask for themselves where they are called by the class."""
+    for name in names:
+        setattr(meta, name, OfClass(name))

@@ -1,0 +1,74 @@
+"""Methods that are no ops, called by the class: Tensor.dim(x) asks the class of x who takes it over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import rushlight as torch
+from rushlight.overrides import TorchFunctionMode
+
+_NAMES = (
+    "dim size numel ndimension element_size data_ptr is_complex is_conj is_shared is_pinned detach detach_ item "
+    "tolist numpy backward retain_grad register_hook storage untyped_storage half bfloat16 cuda xpu pin_memory "
+    "share_memory_ apply_ map_ resize_ record_stream values indices crow_indices coalesce is_coalesced type "
+    "__repr__ __reduce_ex__ __deepcopy__ __dlpack__ __dlpack_device__ __contains__ __setstate__ _is_view"
+).split()
+
+
+class _Asked(torch.Tensor):
+    heard: list[Any] = []
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        cls.heard.append(func)
+        return -1
+
+
+@pytest.mark.parametrize("name", _NAMES)
+def test_a_class_takes_over_what_is_called_by_tensor(name: str) -> None:
+    x: Any = torch.Tensor._make_subclass(_Asked, torch.ones(2))
+    method = getattr(torch.Tensor, name)
+    _Asked.heard.clear()
+    assert method(x, x) == -1
+    assert _Asked.heard == [method] and getattr(torch.Tensor, name) is method
+
+
+def test_a_mode_hears_what_is_called_by_tensor() -> None:
+    class Mode(TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            heard.append(func)
+            return func(*args, **(kwargs or {}))
+
+    heard: list[Any] = []
+    x = torch.ones(2)
+    with Mode():
+        assert torch.Tensor.dim(x) == x.dim() == 1
+    assert heard == [torch.Tensor.dim] * 2
+    assert torch.Tensor.dim(x) == 1 and len(heard) == 2
+
+
+def test_methods_of_the_class_are_replaced_and_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    own: Any = torch.Tensor.backward
+    with monkeypatch.context() as patched:
+        patched.setattr(torch.Tensor, "backward", lambda x: "replaced")
+        assert torch.ones(1).backward() == "replaced"  # type: ignore[func-returns-value]
+    assert torch.Tensor.backward is own
+    x = torch.ones(2, requires_grad=True)
+    x.sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [1.0, 1.0]
+
+
+def test_a_class_has_its_own_methods() -> None:
+    class Own(torch.Tensor):
+        def dim(self) -> int:
+            return 7
+
+    x: Any = torch.ones(2).as_subclass(Own)
+    assert Own.dim(x) == x.dim() == 7
+    assert Own.size is torch.Tensor.size
+    setattr(Own, "numel", lambda self: 8)
+    assert x.numel() == 8 and torch.ones(2).numel() == 2
+    delattr(Own, "numel")
+    assert x.numel() == 2
