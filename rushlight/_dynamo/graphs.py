@@ -61,6 +61,16 @@ def written(row: Any, call: Any, args: Sequence[Any], kwargs: dict[str, Any]) ->
     return public(row, call) if known else private(row), tuple(given), rest
 
 
+def _as_program(how: Any, op: Any, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
+    """The same with an operator, or as a method, if the program has it so."""
+    kind, name = how or ("", "")
+    if kind == "method" and args and isinstance(args[0], Place):
+        return name, args, kwargs
+    if kind == "operator" and len(args) == (1 if name in ("neg", "invert") else 2) and not kwargs:
+        return getattr(operator, name), args, kwargs
+    return op, args, kwargs
+
+
 @cache
 def private(row: Any) -> Callable[..., Any]:
     """A row that has no public name, as a function that a graph can name."""
@@ -190,7 +200,7 @@ class Writer:
                 if isinstance(a, fx.Node) and a.op == "get_attr":
                     self._tell(a, n)
         else:
-            op, args, kwargs = written(*n.said[:4])
+            op, args, kwargs = _as_program(n.said[6], *written(*n.said[:4]))
             self.said.call(n.said[0], op, args, kwargs)
             if n.said[0] is ROWS["_tensor_of"]:  # of an array of a row's own
                 self.made[n.first] = self.seen(args[0])

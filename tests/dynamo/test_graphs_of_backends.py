@@ -515,3 +515,40 @@ def test_an_op_that_reads_a_tensor_that_it_is_not_given(writes: bool) -> None:
         x = torch.full((2,), float(i))
         wanted = f(x)
         assert compiled(x).equal(wanted)
+
+
+def test_ops_are_written_as_the_program_writes_them() -> None:
+    layer = torch.nn.ReLU()
+
+    class Owner(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.relu, self.weight = layer, torch.nn.Parameter(torch.ones(2, 2))
+
+        def forward(self, x: Any) -> Any:
+            y = x.clone()
+            y *= 2
+            return (
+                [x + y, 1 - x, x * 2, -x, x @ y, x**2, x > 0, x == y, x / 2],
+                [x.sin(), torch.sin(x), (x + 1).cos(), self.weight.sum(), torch.sum(x)],
+                [self.relu(x), F.relu(x), x.relu(), torch.add(x, y), x.add(y, alpha=2)],
+            )
+
+    asked = Asked()
+    owner, x = Owner(), torch.tensor([[1.0, -2.0], [3.0, 0.5]])
+    for some, others in zip(torch.compile(owner, backend=asked)(x), owner(x), strict=True):
+        assert all(map(torch.equal, some, others))
+    told = [n.target if isinstance(n.target, str) else n.target.__name__ for n in calls(asked.graphs[0])]
+    assert told[1:] == [
+        *("mul", "add", "sub", "mul", "neg", "matmul", "pow", "gt", "eq", "truediv"),
+        *("sin", "sin", "add", "cos", "sum", "sum", "relu", "relu", "relu", "add", "add"),
+    ]
+    methods = [n.target for n in calls(asked.graphs[0]) if n.op == "call_method"]
+    assert methods == ["clone", "sin", "cos", "sum", "relu", "add"]
+    targets = [n.target for n in calls(asked.graphs[0])]
+    assert operator.add in targets and torch.add in targets and operator.truediv in targets
+
+
+def calls(module: Any) -> list[Any]:
+    """A graph's calls."""
+    return [n for n in module.graph.nodes if n.op.startswith("call")]

@@ -32,6 +32,7 @@ from rushlight._engine.kernels.runtime.tiers import at_once
 from rushlight._engine.tensors.lazy_views import Pending
 from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fresh, storage
 from rushlight._engine.tensors.tensor import Tensor, expect_unfilled
+from rushlight._engine.trace.as_written import as_written
 from rushlight._engine.trace.entrances import looks
 from rushlight._engine.trace.learning import ROOM, Learning
 from rushlight._engine.trace.passes.memory import RESTING
@@ -591,7 +592,8 @@ class Region(Learning, Writes, Updates, Shells):
                 # Grad mode as the program says; None where it says nothing of that.
                 mode = LOCAL.enabled or (None if in_forward() else False)
                 given = described(args, places), described(without_missing(kwargs), places)
-                child.said = row, call, *given, mode, frames_of()
+                how = as_written(row, bool(getattr(call, "writes", False)))
+                child.said = row, call, *given, mode, frames_of(), how
             self.trace.nodes += 1
             child.resemble(self.node.known_at(key[0], step))
             self.fresh = self.fresh or child.like is None

@@ -140,7 +140,7 @@ class Node:
         self.tries: dict[Any, int] = {}
         # Whether a step up to here has effects; whether nodes were made; places whose memory is others', too.
         self.effects = self.enabled = False
-        # In a trace that is handed over, as written: (row, call, args, kwargs, grad mode, place).
+        # In a trace that is handed over: (row, call, args, kwargs, grad mode, place, how it is written).
         self.said: Any = None
         # The node of another path on which all is alike but for sizes.
         self.like: Node | None = None
