@@ -62,6 +62,26 @@ def test_a_function_that_fails(tmp_path):
     assert failure.error_file.endswith("attempt_0/0/error.json")
 
 
+_forks = [0]
+
+
+def _dawdle():
+    """In the second of two forked workers: long enough for the first to fail meanwhile."""
+    if _forks[0] == 2:
+        end = time.monotonic() + 1
+        while time.monotonic() < end:
+            time.sleep(0.01)
+
+
+def test_a_worker_that_is_stopped_while_it_starts(tmp_path):
+    """What a handler raises inside a hook of fork() is dropped: the signal has to wait."""
+    os.register_at_fork(before=lambda: _forks.__setitem__(0, _forks[0] + 1), after_in_child=_dawdle)
+    logs = DefaultLogsSpecs(str(tmp_path))
+    started = start_processes("w", told, {0: ("a", 1), 1: ("b",)}, environments(), logs, start_method="fork")
+    assert started.wait(period=0.05).failures[0].exitcode == 1
+    assert started._pc.processes[1].exitcode != -signal.SIGKILL
+
+
 def test_programs(tmp_path):
     logs = DefaultLogsSpecs(str(tmp_path), redirects=Std.ALL)
     code = "import os, sys, time; print('rank', os.environ['RANK']); time.sleep(30 * int(sys.argv[1]))"

@@ -12,8 +12,8 @@ import tempfile
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import IntFlag
 from types import FrameType
@@ -216,6 +216,30 @@ class RunProcsResult:
         return bool(self.failures)
 
 
+def _ending() -> set[signal.Signals]:
+    """The signals that end a launcher and its workers."""
+    names = os.environ.get("TORCHELASTIC_SIGNALS_TO_HANDLE", "SIGTERM,SIGINT,SIGHUP,SIGQUIT")
+    wanted = {name.strip() for name in names.split(",")}
+    return {number for number in signal.Signals if number.name in wanted}
+
+
+@contextmanager
+def _held(start_method: str) -> Iterator[None]:
+    """Keep signals for forked workers until they can act on them.
+
+    A forked worker has this process's handlers, and what a handler raises while Python's hooks after
+    the fork run is dropped: the worker would never end. The mask is inherited; _wrap() takes it away.
+    """
+    if start_method != "fork":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ending())
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _terminate_process_handler(signum: int, frame: FrameType | None) -> NoReturn:
     number = signal.Signals(signum)
     raise SignalException(f"Process {os.getpid()} got signal: {number}", sigval=number)
@@ -270,10 +294,9 @@ class PContext(ABC):
     def start(self) -> None:
         """Start them. In the main thread, signals that end this process are raised as SignalException."""
         if threading.current_thread() is threading.main_thread():
-            names = os.environ.get("TORCHELASTIC_SIGNALS_TO_HANDLE", "SIGTERM,SIGINT,SIGHUP,SIGQUIT")
-            for name in names.split(","):
-                with suppress(AttributeError, ValueError):
-                    signal.signal(getattr(signal, name.strip()), _terminate_process_handler)
+            for number in _ending():
+                with suppress(OSError, ValueError):
+                    signal.signal(number, _terminate_process_handler)
         self._start()
         for log in self._tail_logs:
             log.start()
@@ -333,6 +356,7 @@ def _wrap(
     numa_options: Any = None,
 ) -> None:
     """The whole life of a worker that is a function."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ending())
     os.environ.update(envs[local_rank])
     with ExitStack() as stack:
         if stdout_redirects[local_rank]:
@@ -385,13 +409,14 @@ class MultiprocessContext(PContext):
                 "The process context already initialized. Most likely the start method got called twice."
             )
         given = (self.entrypoint, self.args, self.envs, self.stdouts, self.stderrs)
-        self._pc = mp.start_processes(
-            _wrap,
-            (*given, self._ret_vals, self._worker_finished_event),
-            self.nprocs,
-            join=False,
-            start_method=self.start_method,
-        )
+        with _held(self.start_method):
+            self._pc = mp.start_processes(
+                _wrap,
+                (*given, self._ret_vals, self._worker_finished_event),
+                self.nprocs,
+                join=False,
+                start_method=self.start_method,
+            )
 
     def _is_done(self) -> bool:
         return len(self._return_values) == self.nprocs
