@@ -19,7 +19,7 @@ from rushlight._engine.core.conversion import Array, convert, largest
 from rushlight._engine.core.dtype import dtype
 from rushlight._engine.numerics.box_muller import GROUP, LOW_24, UNIT_24, normal32, normal64
 from rushlight._engine.numerics.fma import fma32, fma64
-from rushlight._engine.numerics.rng import Engine, WordTransform, paired
+from rushlight._engine.numerics.rng import FEW, Engine, WordTransform, paired
 from rushlight._engine.numerics.ufunc import c_library
 
 FLOATS = frozenset({dt.float16, dt.bfloat16, dt.float32, dt.float64})
@@ -64,7 +64,7 @@ _BLOCK = 1 << 15
 
 def _in_blocks(draw: Callable[..., Array]) -> Callable[..., Array]:
     @wraps(draw)
-    def drawn(engine: Engine, n: int, of: dtype, *parameters: float) -> Array:
+    def drawn(engine: Engine, n: int, of: dtype, *parameters: Any) -> Array:
         if n <= _BLOCK:
             return draw(engine, n, of, *parameters)
         made = np.empty(n, of.np)
@@ -285,15 +285,18 @@ def geometric(engine: Engine, n: int, of: dtype, p: float) -> Array:
 
 
 @_in_blocks
-def bernoulli(engine: Engine, n: int, of: dtype, p: float) -> Array:
-    """Ones with probability p, else zeros; RuntimeError unless 0 <= p <= 1."""
+def bernoulli(engine: Engine, n: int, of: dtype, p: float, one: Array | None = None) -> Array:
+    """Ones (or `one`, an array without dims) with probability p, else zeros; RuntimeError unless 0 <= p <= 1."""
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     _need(of, _NUMBERS | {dt.bool_}, "bernoulli_scalar_cpu_", n)
-    # u < p for u = word / 2^53, compared as integers.
-    words = engine.words64(n)
-    words &= np.uint64((1 << 53) - 1)
-    return (words < np.uint64(math.ceil(p * 2.0**53))).astype(of.np)
+    if n <= FEW:
+        kept = engine.take(UNITS_OF_PAIRS, (n,), False) < p
+    else:  # u < p for u = word / 2^53, compared as integers
+        words = engine.words64(n)
+        words &= np.uint64((1 << 53) - 1)
+        kept = words < np.uint64(math.ceil(p * 2.0**53))
+    return kept.astype(of.np) if one is None else np.multiply(kept, one)
 
 
 def bernoulli_each(like: Array, of: dtype) -> Callable[[Engine, Array], Array]:

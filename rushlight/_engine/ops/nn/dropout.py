@@ -7,6 +7,7 @@ that gradients are theirs.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -35,10 +36,8 @@ def _keep(input, p: float, channels: bool = False, share: float = 1.0) -> Array:
             f"result type Float can't be cast to the desired output type {of.legacy}: "
             "dropout scales what it keeps; convert the input to a floating dtype"
         )
-    kept = distributions.bernoulli(engine_of("dropout", None), like.size, of, 1 - p)
-    if share != 1:
-        one = dt.opmath(of).np.type(1)
-        kept *= convert(np.asarray(one / one.dtype.type(share)), of.np)
+    one = None if share == 1 else _share_of_one(of, share)
+    kept = distributions.bernoulli(engine_of("dropout", None), like.size, of, 1 - p, one)
     return in_memory_order(kept, like)
 
 
@@ -49,6 +48,13 @@ _keep.shape_rule(
         else ROWS["empty_like"](input)
     )
 )
+
+
+@lru_cache(maxsize=64)
+def _share_of_one(of: dt.dtype, share: float) -> Array:
+    """1 / share in a dtype."""
+    one = dt.opmath(of).np.type(1)
+    return convert(np.asarray(one / one.dtype.type(share)), of.np)
 
 
 def _dense(a: Array) -> Array:

@@ -135,13 +135,13 @@ def fixed(size: int, out: int, *how: Any) -> tuple[Array, int]:
 
 
 @lru_cache(maxsize=64)
-def _operand(size: int, out: int, how: How, back: bool, dtype: str, turned: bool) -> Array:
+def _operand(size: int, out: int, how: How, back: bool, dtype: Any, turned: bool) -> Array:
     weights = matrix(size, out, *how).astype(dtype)
     return np.ascontiguousarray(weights.T if back != turned else weights)
 
 
 @lru_cache(maxsize=64)
-def _listed(size: int, out: int, how: How, back: bool, dtype: str) -> tuple[Array, Array, Array]:
+def _listed(size: int, out: int, how: How, back: bool, dtype: Any) -> tuple[Array, Array, Array]:
     """(where each sum's terms start, what they read, their weights), one sum after the other; back: of the
     sums that gradients are.
     """
@@ -163,7 +163,7 @@ def _weighted_sums(input, dim: int, size: int, out: int, how: How, back: bool = 
     """Lines of `size` elements along a dim become `out` sums of them, by their taps; with `back`, lines of
     `out` elements become `size`, as gradients do.
     """
-    weights = _operand(size, out, how, back, input._geometry.dtype.name, False)
+    weights = _operand(size, out, how, back, input._geometry.dtype, False)
     return input.movedim(dim, -1).matmul(tensor_of(weights)).movedim(-1, dim).contiguous()
 
 
@@ -180,14 +180,14 @@ def _weighted_sums_kernel(input: Array, dim: int, size: int, out: int, how: How,
     lines = np.ascontiguousarray(input).reshape(-1, length, behind)
     shape = (*input.shape[:dim], size if back else out, *input.shape[dim + 1 :])
     if behind > 1:
-        tables = _listed(size, out, how, back, input.dtype.name)
+        tables = _listed(size, out, how, back, input.dtype)
         found = service("sums of rows along a dim")(lines, 1, *tables)
         if found is not None:
             return found.reshape(shape)
     if behind == 1:
-        found = unrounded_product(lines[:, :, 0], _operand(size, out, how, back, input.dtype.name, False))
+        found = unrounded_product(lines[:, :, 0], _operand(size, out, how, back, input.dtype, False))
     else:
-        found = unrounded_product(_operand(size, out, how, back, input.dtype.name, True), lines)
+        found = unrounded_product(_operand(size, out, how, back, input.dtype, True), lines)
     if not np.isfinite(np.add.reduce(found, axis=None)):
         found = _tap_by_tap(lines, size, out, how, back)
     return found.reshape(shape)
@@ -200,7 +200,7 @@ def _weighted_sums_gradient(s: Any, grad: Any) -> Any:
 
 def _tap_by_tap(lines: Array, size: int, out: int, how: How, back: bool) -> Array:
     """The sums of what each reads, of lines (*, length, *)."""
-    starts, sources, weights = _listed(size, out, how, back, lines.dtype.name)
+    starts, sources, weights = _listed(size, out, how, back, lines.dtype)
     reached = np.flatnonzero(np.diff(starts))
     found = np.zeros((len(lines), size if back else out, lines.shape[2]), lines.dtype)
     terms = lines[:, sources] * weights[:, None]
