@@ -146,11 +146,14 @@ class GradScaler:
 
         Classes that hold gradients in other places override it.
         """
-        grads = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
-        if not allow_fp16 and any(grad.dtype is torch.float16 for grad in grads):
+        holders = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+        if not allow_fp16 and any(p.grad.dtype is torch.float16 for p in holders):
             raise ValueError("Attempting to unscale FP16 gradients.")
         alike: dict[tuple[Any, Any], list[Any]] = defaultdict(list)  # by device and dtype
-        for grad in grads:
+        for p in holders:
+            if p.grad.is_sparse and p.grad.dtype is torch.float16:
+                p.grad = p.grad.coalesce()  # sums of an element's values may be too large, too
+            grad = p.grad
             alike[grad.device, grad.dtype].append(grad._values() if grad.is_sparse else grad)
         found: dict[Any, Any] = {}
         for (where, _), held in alike.items():

@@ -74,3 +74,15 @@ def test_a_compiled_step_of_an_optimizer_that_is_told_what_was_found():
     optimizer.found_inf.fill_(0)
     step()
     assert p.tolist() == [-3.5, -3.5]
+
+
+def test_sums_of_a_sparse_gradient_are_checked():
+    """Two values of one element, whose sum float16 cannot hold, are an overflow."""
+    places, values = torch.tensor([[0, 1, 0], [2, 0, 2]]), torch.tensor([64000.0, 32.0, 64000.0])
+    p = torch.zeros(2, 3).to_sparse().half()
+    p.grad = torch.sparse_coo_tensor(places, values, (2, 3), dtype=torch.float16)
+    optimizer = torch.optim.SGD([p], lr=1.0)
+    scaler = torch.amp.GradScaler("cpu")
+    found = scaler._unscale_grads_(optimizer, torch.full((1,), 0.25), torch.zeros(1), True)
+    assert found[torch.device("cpu")].item() == 1
+    assert p.grad.is_coalesced() and p.grad.values().tolist() == [float("inf"), 8.0]
