@@ -286,7 +286,7 @@ def geometric(engine: Engine, n: int, of: dtype, p: float) -> Array:
 
 @_in_blocks
 def bernoulli(engine: Engine, n: int, of: dtype, p: float, one: Array | None = None) -> Array:
-    """Ones (or `one`, an array without dims) with probability p, else zeros; RuntimeError unless 0 <= p <= 1."""
+    """Ones (or `one`, without dims) with probability p, else zeros; RuntimeError unless 0 <= p <= 1."""
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     _need(of, _NUMBERS | {dt.bool_}, "bernoulli_scalar_cpu_", n)
