@@ -11,6 +11,7 @@ from typing import Any
 from rushlight._engine.autograd.node import TRACES, AccumulateGrad
 from rushlight._engine.trace.matchers import Matcher, Writer, build
 from rushlight._engine.trace.passes.memory import uncollected
+from rushlight._engine.trace.recorder import root
 from rushlight._engine.trace.trace import Node
 
 # How many ways a call is known to be matched from one node.
@@ -76,6 +77,18 @@ class Learning:
                 self.warm = self.warm and known is not None  # else its time says nothing about later ones
                 start.known[key] = made if known is None else either(made, known)
         return found
+
+    def leave_out(self: Any) -> None:
+        """What the op that is looked at brought in is not noted, as it is told in another way."""
+        for place, *_ in self.entered:
+            ref, a = self.inputs.pop(place)
+            self.arrays.pop(place)
+            self.real.pop(place, None)
+            self.places.pop(id(ref()), None)
+            held = self.roots.get(id(root(a)), [])
+            if place in held:
+                held.remove(place)
+        self.entered.clear()
 
     def rest(self: Any) -> None:
         """Let no garbage be collected until the segment ends, or has made much: what is learnt stays, and to

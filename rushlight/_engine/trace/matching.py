@@ -36,7 +36,7 @@ from rushlight._engine.trace.as_written import as_written
 from rushlight._engine.trace.entrances import looks
 from rushlight._engine.trace.learning import ROOM, Learning
 from rushlight._engine.trace.passes.memory import RESTING
-from rushlight._engine.trace.recorder import Array, frames_of, place_of, root
+from rushlight._engine.trace.recorder import Array, frames_of, place_of, root, tracked
 from rushlight._engine.trace.region_recorder import RegionRecorder, Suspended, Whole, holds_tensors, silent
 from rushlight._engine.trace.shells import Shells
 from rushlight._engine.trace.trace import (
@@ -50,7 +50,6 @@ from rushlight._engine.trace.trace import (
     described,
     inserted,
     told,
-    tracked,
 )
 from rushlight._engine.trace.updates import Updates
 from rushlight._engine.trace.writes import Writes, filled
@@ -64,15 +63,11 @@ _numbers = itertools.count()
 
 # Composites that write to what they are given, and what they are told so by.
 _UPDATING = {"batch_norm": "training", "instance_norm": "use_input_stats"}
-# Composites that give several views.
-_VIEWING = frozenset(("unbind", "meshgrid", "_meshgrid"))
-# Composites that give a view of a product that they made.
-_PRODUCTS_SEEN = frozenset(("einsum", "_of_equation", "tensordot", "kron"))
 
 
 def _is_parts(row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether an op is told by its parts from the first time on: it works in place, its gradient is that of
-    its parts, or it gives a view of what a part made. Others are when they could not be described whole.
+    """Whether an op is known to be told by its parts: it works in place, or its gradient is that of them.
+    Others are when they could not be described whole.
     """
     if row.inplace and (kwargs.get("inplace") or any([v is True for v in args])):
         return True
@@ -83,8 +78,6 @@ def _is_parts(row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
         given = kwargs.get(_UPDATING[row.name], row.params[place].default)
         if args[place] if place < len(args) else given:
             return True
-    if row.name in _VIEWING or (row.name in _PRODUCTS_SEEN and LOCAL.enabled):
-        return True
     return row.vjp is None and tracked(args, kwargs)
 
 
@@ -569,6 +562,9 @@ class Region(Learning, Writes, Updates, Shells):
         if isinstance(step, str) and parted:
             self.note(f"{row.name}() is matched in parts: {step}")
             self.trace.inner.setdefault(call, set()).add(recorded)
+            if unit.repeats and not unit.warned:
+                self.leave_out()
+                return self.within(call, args, kwargs)
             self.settle()
             return out
         if child is None:

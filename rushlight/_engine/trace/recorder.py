@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.autograd import hooks
+from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch import interpreters
 from rushlight._engine.numerics import advanced_indexing
@@ -380,3 +381,16 @@ def paused(recorder: Recorder) -> Iterator[None]:
     finally:
         interpreters.MODES.append(recorder)
         TAPE.append(recorder)
+
+
+def tracked(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
+    """Whether an op on these is recorded for gradients."""
+    return LOCAL.enabled and any(
+        [
+            v._grad_node is not None
+            if isinstance(v, Tensor)
+            else v.__class__ in (list, tuple)
+            and any([isinstance(i, Tensor) and i._grad_node is not None for i in v])
+            for v in (*args, *kwargs.values())
+        ]
+    )

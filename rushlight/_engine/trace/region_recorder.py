@@ -255,6 +255,7 @@ class RegionRecorder:
         """A value is about to leave: who reads it makes the region compute it."""
         unit = self.region.listener()
         if unit is not None:
+            unit.repeats = False
             unit.fail(what)
         elif self.region.mine() and "hook" not in what:
             self.region.events += 1  # a matcher would repeat what was done for these values

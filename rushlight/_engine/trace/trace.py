@@ -335,7 +335,8 @@ class Unit:
         self.given = [t._memory for t in tensors]
         self.versions = [0 if t._storage is None else t._storage.version for t in tensors]
         self.failed = ""
-        self.warned = False
+        # Whether it gave a warning; whether to run it again, in parts, does nothing but take time.
+        self.warned, self.repeats = False, True
         self.nodes: list[Any] = []
         # Classes that results' nodes have got; (tensor, second tensor of its memory), as they are made.
         self.renamed: list[tuple[Tensor, type]] = []
@@ -356,6 +357,8 @@ class Unit:
     def run(self, function: Any, operands: tuple[Any, ...], result: Any) -> None:
         """`result` was made by function(*operands)."""
         row = getattr(function, "row", None)
+        entry = Entry("run", function, operands)
+        self.repeats = self.repeats and not (entry.draws or entry.acts)
         by_mask = (function is advanced_indexing.read or (row is not None and row.name == "index")) and any(
             a.dtype.kind == "b" for a in arrays(operands[1:])
         )
@@ -382,6 +385,7 @@ class Unit:
 
     def write(self, function: Any, operands: tuple[Any, ...]) -> None:
         """Memory was overwritten by function(*operands)."""
+        self.repeats = False
         target = self._spec(operands[0] if isinstance(operands[0], np.ndarray) else operands[-1])
         if target is None or arrays(getattr(function, "args", ())):
             return self.fail("memory is written to that nobody knows")
@@ -685,16 +689,3 @@ def _frozen(tree: Any) -> Any:
 def bump(t: Tensor, by: int) -> None:
     """Memory was written to, as autograd is to know."""
     storage(t).version += by
-
-
-def tracked(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
-    """Whether an op on these is recorded for gradients."""
-    return LOCAL.enabled and any(
-        [
-            v._grad_node is not None
-            if isinstance(v, Tensor)
-            else v.__class__ in (list, tuple)
-            and any([isinstance(i, Tensor) and i._grad_node is not None for i in v])
-            for v in (*args, *kwargs.values())
-        ]
-    )

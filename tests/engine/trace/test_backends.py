@@ -192,3 +192,28 @@ def test_a_container_that_holds_itself(backend):
     own.append(own)
     compiled = torch.compile(lambda x, given: x + given[1][0], backend=backend)
     assert [compiled(torch.ones(2), own).tolist() for _ in range(2)] == [[2.0, 2.0]] * 2
+
+
+OF_PARTS = {
+    "multi_dot": lambda a, b: torch.linalg.multi_dot([a, b, a]).sin(),
+    "kron": lambda a, b: torch.kron(a, b).sin(),
+    "split": lambda a, b: a.split(2)[0].sin() + b[:2],
+    "unbind": lambda a, b: a.unbind(0)[1].sin() + b,
+    "cartesian_prod": lambda a, b: torch.cartesian_prod(a[0], b[0]).sin(),
+    "gumbel_softmax": lambda a, b: torch.nn.functional.gumbel_softmax(a).sin(),
+}
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("name", OF_PARTS)
+def test_what_is_told_by_its_parts_is_so_from_the_first_call_on(name, requires_grad):
+    graphs, f = [], OF_PARTS[name]
+    a, b = (torch.randn(4, 4, requires_grad=requires_grad) for _ in range(2))
+    compiled = torch.compile(f, backend=lambda module, given: graphs.append(module) or module)
+    for _ in range(3):
+        torch.manual_seed(0)
+        wanted, state = f(a, b), torch.get_rng_state()
+        torch.manual_seed(0)
+        assert torch.equal(compiled(a, b), wanted)
+        assert torch.equal(torch.get_rng_state(), state)  # nothing is drawn twice
+    assert len(graphs) == 1
