@@ -78,8 +78,8 @@ class Learning:
                 start.known[key] = made if known is None else either(made, known)
         return found
 
-    def leave_out(self: Any) -> None:
-        """What the op that is looked at brought in is not noted, as it is told in another way."""
+    def by_parts(self: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The op that is looked at once more, by its parts: nothing is noted of what it brought in."""
         for place, *_ in self.entered:
             ref, a = self.inputs.pop(place)
             self.arrays.pop(place)
@@ -89,6 +89,7 @@ class Learning:
             if place in held:
                 held.remove(place)
         self.entered.clear()
+        return self.within(call, args, kwargs)
 
     def rest(self: Any) -> None:
         """Let no garbage be collected until the segment ends, or has made much: what is learnt stays, and to

@@ -563,8 +563,7 @@ class Region(Learning, Writes, Updates, Shells):
             self.note(f"{row.name}() is matched in parts: {step}")
             self.trace.inner.setdefault(call, set()).add(recorded)
             if unit.repeats and not unit.warned:
-                self.leave_out()
-                return self.within(call, args, kwargs)
+                return self.by_parts(call, args, kwargs)
             self.settle()
             return out
         if child is None:
@@ -595,9 +594,8 @@ class Region(Learning, Writes, Updates, Shells):
             self.fresh = self.fresh or child.like is None
         child.seen += 1
         self._follow(child, step, out)
-        for t, other in unit.aliases:
-            if other.__class__ is Tensor:
-                self.also(t, other)
+        for t, other in [a for a in unit.aliases if a[1].__class__ is Tensor]:
+            self.also(t, other)
         return out
 
     def _listen(
