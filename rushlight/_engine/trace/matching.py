@@ -554,14 +554,13 @@ class Region(Learning, Writes, Updates, Shells):
         self.recording, self.known = True, {}
         self.recorded += 1
         self.rest()
-        recorded = tracked(args, kwargs)
         unit, out = self._listen(call, args, kwargs, tensors)
         step = self._step_of(unit, out, numbers)
         self.room -= sum(unit.sizes)
         parted = row is not None and row.kind == "composite" and not getattr(call, "writes", False)
         if isinstance(step, str) and parted:
             self.note(f"{row.name}() is matched in parts: {step}")
-            self.trace.inner.setdefault(call, set()).add(recorded)
+            self.trace.inner.setdefault(call, set()).add(tracked(args, kwargs))
             if unit.repeats and not unit.warned:
                 return self.by_parts(call, args, kwargs)
             self.settle()
