@@ -192,6 +192,7 @@ class Writer:
 
     def _op(self, n: Node) -> None:
         """An op, and its results."""
+        self.said.places.append(n.said[5][-1:])
         if hasattr(n.said[1], "write"):
             self.said.call(None, n.said[1], n.said[2], {})
             found: fx.Node = n.said[1].write(self, [self.seen(v) for v in n.said[2]])

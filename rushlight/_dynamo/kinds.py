@@ -83,6 +83,8 @@ class Said:
     def __init__(self) -> None:
         self._parts: list[Any] = []
         self.numbers: list[Any] = []
+        # Where the program has them.
+        self.places: list[Any] = []
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -165,6 +167,7 @@ class _Made(NamedTuple):
     numbers: list[str]
     given: list[str]
     others: set[int]
+    places: list[Any]
 
 
 class SizesOfKind:
@@ -195,6 +198,8 @@ class SizesOfKind:
         for made in self._made.get(said.key, ()):
             others = _unequal(made.given, given)
             if made.shapes == shapes and not others:
+                if (made.places, made.numbers, made.layouts) == (said.places, said.numbers, layouts):
+                    return made.compiled  # a loop comes to the same place again
                 continue  # it is another place's graph
             if others is None or not others <= made.others or made.layouts != layouts:
                 continue
@@ -232,7 +237,8 @@ class SizesOfKind:
             if list(map(len, before.shapes)) == list(map(len, shapes)):
                 free |= before.free | _differing(before.shapes, shapes)
         numbers, others = said.numbers, set(self._others)
-        several.append(_Made(shapes, _layouts(inputs), free, compiled, module, nodes, numbers, given, others))
+        of = shapes, _layouts(inputs), free, compiled, module, nodes
+        several.append(_Made(*of, numbers, given, others, said.places))
 
 
 def nodes_of(module: fx.GraphModule) -> _Nodes:

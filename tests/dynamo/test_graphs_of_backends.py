@@ -552,3 +552,24 @@ def test_ops_are_written_as_the_program_writes_them() -> None:
 def calls(module: Any) -> list[Any]:
     """A graph's calls."""
     return [n for n in module.graph.nodes if n.op.startswith("call")]
+
+
+def test_a_loop_comes_to_the_same_graph_again() -> None:
+    def f(x: Any) -> Any:
+        for _ in range(5):
+            x = x.sin() + 1
+            torch._dynamo.graph_break()
+        return x
+
+    def g(x: Any) -> Any:
+        x = x.sin() + 1
+        torch._dynamo.graph_break()
+        return x.sin() + 1
+
+    for function, wanted in ((f, 1), (g, 2)):
+        asked = Asked()
+        compiled = torch.compile(function, backend=asked)
+        for _ in range(4):
+            x = torch.randn(3)
+            assert torch.equal(compiled(x), function(x))
+        assert len(asked.graphs) == wanted
