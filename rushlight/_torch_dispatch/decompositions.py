@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.core.layout import infer_size, view_strides
 from rushlight._torch_dispatch.backward_ops import INSIDE
 from rushlight.export import spellings
 
@@ -48,7 +49,7 @@ def matmul(input: Any, other: Any) -> Any:
     if a >= 3 and b in (1, 2):
         sizes = [*input.shape[:-1], *other.shape[1:]]
         flat = input.reshape(_rows(input), input.shape[-1])
-        return (torch.mv(flat, other) if b == 1 else torch.mm(flat, other)).view(sizes)
+        return _unsafe_view(torch.mv(flat, other) if b == 1 else torch.mm(flat, other), sizes)
     wide = input.unsqueeze(0) if a == 1 else input
     tall = other.unsqueeze(-1) if b == 1 else other
     batch = torch.broadcast_shapes(wide.shape[:-2], tall.shape[:-2])
@@ -56,16 +57,23 @@ def matmul(input: Any, other: Any) -> Any:
     found = torch.bmm(
         wide.expand(*batch, n, m).reshape(count, n, m), tall.expand(*batch, m, p).reshape(count, m, p)
     )
-    return found.view([*batch, *[n] * (a > 1), *[p] * (b > 1)])
+    return _unsafe_view(found, [*batch, *[n] * (a > 1), *[p] * (b > 1)])
 
 
 def reshape(input: Any, shape: Any) -> Any:
     """A view where strides allow it, else one of a copy."""
     sizes = [shape] if isinstance(shape, int) else list(shape)
-    try:
+    lies = input._geometry
+    steps = [step // lies.itemsize for step in lies.strides]
+    if view_strides(lies.shape, steps, infer_size([int(n) for n in sizes], lies.size)) is not None:
         return input.view(sizes)
-    except RuntimeError:
-        return input.clone(memory_format=torch.contiguous_format).view(sizes)
+    return _unsafe_view(input.clone(memory_format=torch.contiguous_format), sizes)
+
+
+def _unsafe_view(made: Any, sizes: Any) -> Any:
+    """A view of what nothing else sees, which PyTorch does not count as one."""
+    aten: Any = torch.ops.aten
+    return aten._unsafe_view.default(made, sizes)
 
 
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rushlight._engine.core.conversion import overflow
+from rushlight._engine.core.errors import warn_once
 from rushlight._engine.core.recording import TAPE, escape
 from rushlight._engine.tensors.of_class import asking_its_own
 from rushlight._engine.tensors.storages.storage import storage
@@ -135,6 +136,11 @@ class Conversion(_Tensor):
             raise ValueError(
                 "only one element tensors can be converted to Python scalars; "
                 f"this one has {self._geometry.size}"
+            )
+        if self._grad_node is not None:
+            warn_once(
+                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+                "Consider using tensor.detach() first."
             )
         return self.item()
 
