@@ -129,6 +129,17 @@ from rushlight.sparse.unchecked import _sparse_sum as _sparse_sum
 from rushlight.toplevel.functions import _stack as _stack
 from rushlight.distributions.families.implicit import _standard_gamma_grad as _standard_gamma_grad
 from rushlight import _subclasses as _subclasses
+from rushlight.toplevel.functions import _sym_acos as _sym_acos
+from rushlight.toplevel.functions import _sym_asin as _sym_asin
+from rushlight.toplevel.functions import _sym_atan as _sym_atan
+from rushlight.toplevel.functions import _sym_cos as _sym_cos
+from rushlight.toplevel.functions import _sym_cosh as _sym_cosh
+from rushlight.toplevel.functions import _sym_log2 as _sym_log2
+from rushlight.toplevel.functions import _sym_sin as _sym_sin
+from rushlight.toplevel.functions import _sym_sinh as _sym_sinh
+from rushlight.toplevel.functions import _sym_sqrt as _sym_sqrt
+from rushlight.toplevel.functions import _sym_tan as _sym_tan
+from rushlight.toplevel.functions import _sym_tanh as _sym_tanh
 from rushlight._torch_dispatch.functionalization import _sync as _sync
 from rushlight._torch_dispatch.functionalization import _to_functional_tensor as _to_functional_tensor
 from rushlight.toplevel.encoder import _transform_bias_rescale_qkv as _transform_bias_rescale_qkv
@@ -808,8 +819,8 @@ class Tensor(metaclass=_TensorMeta):
     def resize_as_sparse_(t, template: Any) -> Tensor:
         """The shape of another sparse tensor; of a compressed one its places, too, and memory for its values."""
     def row_indices(self) -> Tensor: ...
-    def smm(a, b: Any) -> Tensor:
-        """The matrix product; of two sparse matrices, sparse."""
+    def smm(self, mat2: Tensor) -> Tensor:
+        """The matrix product of a sparse matrix and another."""
     def sparse_dim(self) -> _int:
         """How many dims the indices count: none, of a dense tensor."""
     def sparse_mask(t, mask: Tensor) -> Tensor:

@@ -181,6 +181,9 @@ def multi_head_attention_forward(
     return output.squeeze(1), None if weights is None else weights.squeeze(0)
 
 
+multi_head_attention_forward.__module__ = F.__name__  # where programs have it
+
+
 def _project(query: Any, key: Any, value: Any, separate: Any, in_proj_weight: Any, in_proj_bias: Any) -> Any:
     """q, k, v by one weight for all, or by `separate` ones."""
     if separate is None:

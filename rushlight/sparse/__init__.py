@@ -49,6 +49,13 @@ def _dense_dim(self: Tensor) -> int:
     return self.ndim
 
 
+def _smm(self: Tensor, mat2: Tensor) -> Tensor:
+    """The matrix product of a sparse matrix and another."""
+    return products.mm(self, mat2)
+
+
+for _method in (_sparse_dim, _dense_dim, _smm):
+    _method.__name__ = _method.__name__.removeprefix("_")
 # Methods of dense tensors too.
 METHODS = {
     "to_sparse": layouts.to_sparse,
@@ -57,7 +64,7 @@ METHODS = {
     "to_sparse_coo": _to_sparse_coo,
     "sparse_dim": _sparse_dim,
     "dense_dim": _dense_dim,
-    "smm": products.mm,
+    "smm": _smm,
     "sspaddmm": products.sspaddmm,
     "hspmm": products.hspmm,
     "resize_as_sparse_": ops.resize_as_sparse_,

@@ -7,11 +7,13 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, wraps
+from typing import Any, TypeVar
 
 import rushlight as torch
 from rushlight._engine.core.errors import ALWAYS
+from rushlight._engine.core.services import service as _service
+from rushlight._engine.lazy import package as _package
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import Tensor
@@ -138,24 +140,42 @@ def _symbolic(name: str, *args: Any) -> Any:
     return None
 
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def _of_numbers(function: _Function) -> _Function:
+    """Decorator of a function of numbers, which classes and modes may take over."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return _service("call that may be taken over")(call, function, args, kwargs)
+
+    call.__module__ = _package()
+    return call  # type: ignore[return-value]  # it has the function's signature
+
+
+@_of_numbers
 def sym_float(a: Any) -> Any:
     """The number as a float."""
     found = _symbolic("__sym_float__", a)
     return float(a) if found is None else found[0]
 
 
+@_of_numbers
 def sym_int(a: Any) -> Any:
     """The number as an int, rounded towards zero."""
     found = _symbolic("__sym_int__", a)
     return int(a) if found is None else found[0]
 
 
+@_of_numbers
 def sym_not(a: Any) -> Any:
     """Whether it is false."""
     found = _symbolic("__sym_not__", a)
     return not a if found is None else found[0]
 
 
+@_of_numbers
 def sym_max(a: Any, b: Any) -> Any:
     """The greater one; a float if either is."""
     symbolic = _symbolic("__sym_max__", a, b)
@@ -165,6 +185,7 @@ def sym_max(a: Any, b: Any) -> Any:
     return float(found) if isinstance(a, float) or isinstance(b, float) else found
 
 
+@_of_numbers
 def sym_min(a: Any, b: Any) -> Any:
     """The lesser one; a float if either is."""
     symbolic = _symbolic("__sym_min__", a, b)
@@ -174,11 +195,13 @@ def sym_min(a: Any, b: Any) -> Any:
     return float(found) if isinstance(a, float) or isinstance(b, float) else found
 
 
+@_of_numbers
 def sym_sum(args: Sequence[Any]) -> Any:
     """The sum of numbers."""
     return sum(args)
 
 
+@_of_numbers
 def sym_ite(b: Any, t: Any, f: Any) -> Any:
     """t if b else f; AssertionError for two of different types."""
     if type(t) is not type(f):
@@ -192,13 +215,23 @@ def sym_fresh_size(expr: Any) -> Any:
     return torch.tensor(expr).item()
 
 
-def sym_sqrt(a: Any) -> Any:
-    """The root."""
-    found = _symbolic("__sym_sqrt__", a)
-    return math.sqrt(a) if found is None else found[0]
+def _function_of_math(name: str) -> Callable[[Any], Any]:
+    """The function of math, of a number that may be symbolic."""
+
+    def function(a: Any) -> Any:
+        found = _symbolic(f"__sym_{name}__", a)
+        return getattr(math, name)(a) if found is None else found[0]
+
+    function.__name__ = function.__qualname__ = f"_sym_{name}"  # as graphs call it
+    function.__doc__ = f"math.{name} of a number."
+    return _of_numbers(function)
 
 
-sym_sqrt.__name__ = sym_sqrt.__qualname__ = "_sym_sqrt"  # as graphs call it
+sym_sqrt = _sym_sqrt = _function_of_math("sqrt")
+_sym_sin, _sym_cos, _sym_tan = map(_function_of_math, ("sin", "cos", "tan"))
+_sym_asin, _sym_acos, _sym_atan = map(_function_of_math, ("asin", "acos", "atan"))
+_sym_sinh, _sym_cosh, _sym_tanh = map(_function_of_math, ("sinh", "cosh", "tanh"))
+_sym_log2 = _function_of_math("log2")
 
 
 def sym_constrain_range(size: Any, *, min: int | None = None, max: int | None = None) -> None:

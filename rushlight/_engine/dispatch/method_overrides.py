@@ -80,14 +80,16 @@ class Listener:
 _LISTENERS: dict[str, Listener] = {}
 
 
-def by_class(method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Tensor.NAME(...), a method that was asked of the class. Classes of ours that hear of rows are not."""
-    if not args:
-        return unasked(method)(**kwargs)
+def before(
+    shown: Callable[..., Any], plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """plain(...), which programs know as `shown`, unless a mode or a class among the arguments takes it over.
+    Classes of ours that hear of rows do not: they hear of those that it consists of.
+    """
     asked = _innermost() is not None or any(
         not hasattr(type(item).__torch_function__, "of_rows") for item in foreign(args, kwargs)
     )
-    return answer(method, args[0], args[1:], kwargs) if asked else unasked(method)(*args, **kwargs)
+    return _answer(shown, plain, args, kwargs) if asked else plain(*args, **kwargs)
 
 
 def _innermost() -> Any:
@@ -98,17 +100,21 @@ def _innermost() -> Any:
 
 def answer(method: Callable[..., Any], owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """method(owner, ...) by the innermost mode, else by the classes among the arguments that take it over."""
-    mode = _innermost()
+    return _answer(method, unasked(method), (owner, *args), kwargs)
+
+
+def _answer(
+    shown: Callable[..., Any], plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    mode, classes = _innermost(), foreign(args, kwargs)
     if mode is not None:
         modes = interpreters.STACK.modes
         modes.pop()
         try:
-            types = tuple(map(type, foreign((owner, *args), kwargs)))
-            return mode.__torch_function__(method, types, (owner, *args), kwargs)
+            return mode.__torch_function__(shown, tuple(map(type, classes)), args, kwargs)
         finally:
             modes.append(mode)
-    classes, plain = foreign((owner, *args), kwargs), unasked(method)
-    return ask(method, plain, classes, (owner, *args), kwargs) if classes else plain(owner, *args, **kwargs)
+    return ask(shown, plain, classes, args, kwargs) if classes else plain(*args, **kwargs)
 
 
 def unasked(method: Callable[..., _T]) -> Callable[..., _T]:

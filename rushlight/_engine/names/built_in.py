@@ -12,9 +12,11 @@ import ctypes
 import inspect
 import os
 from collections.abc import Callable
+from functools import wraps
 from types import BuiltinFunctionType, FunctionType
 from typing import Any, ParamSpec, TypeVar, cast
 
+from rushlight._engine.core.services import service
 from rushlight._engine.lazy import package
 
 _P = ParamSpec("_P")
@@ -88,7 +90,28 @@ def as_published(name: str, found: Any) -> Any:
     if found.__class__ is not FunctionType or name not in _NAMES:
         return found
     found.__module__, found.__name__, found.__qualname__ = package(), name, name
-    return built_in(found)
+    return built_in(_asking(found) if name in _UNASKED else found)
+
+
+# Functions, no rows, that do not ask for themselves who takes them over.
+_UNASKED = frozenset(
+    "_assert_async _functional_assert_async _rowwise_prune affine_grid_generator dequantize detach dsmm "
+    "frobenius_norm fused_moving_avg_obs_fake_quant hsmm hspmm int_repr is_distributed native_norm "
+    "norm_except_dim nuclear_norm q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale "
+    "q_zero_point quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic saddmm smm spmm "
+    "sspaddmm".split()
+)
+
+
+def _asking(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that asks the classes of its arguments, and modes, before it does what `plain` does."""
+
+    @wraps(plain)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return service("call that may be taken over")(published(call), plain, args, kwargs)
+
+    vars(call).pop("built_in", None)
+    return cast("Callable[..., Any]", vars(plain).setdefault("asking", call))
 
 
 def published(function: Any) -> Any:

@@ -164,8 +164,13 @@ class Geometry(_Tensor):
         """The number of elements."""
         return self._geometry.size
 
-    ndimension = dim
-    nelement = numel
+    def ndimension(self) -> int:
+        """The number of dims."""
+        return self._geometry.ndim
+
+    def nelement(self) -> int:
+        """The number of elements."""
+        return self._geometry.size
 
     @property
     def T(self) -> Tensor:

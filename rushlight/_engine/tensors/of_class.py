@@ -80,7 +80,7 @@ def asking(plain: Any) -> Any:
 
         @wraps(plain)
         def method(*args: Any, **kwargs: Any) -> Any:
-            return service("call of a method by its class")(method, args, kwargs)
+            return service("call that may be taken over")(method, plain, args, kwargs)
 
         setattr(method, "unasked", plain)
         found = _ASKING.setdefault(plain, method)
@@ -94,7 +94,7 @@ def asking_its_own(plain: Any) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if self.__class__ in PARTS:
             return plain(self, *args, **kwargs)
-        return service("call of a method by its class")(method, (self, *args), kwargs)
+        return service("call that may be taken over")(method, plain, (self, *args), kwargs)
 
     setattr(method, "unasked", plain)
     return method

@@ -72,3 +72,30 @@ def test_a_class_has_its_own_methods() -> None:
     assert x.numel() == 8 and torch.ones(2).numel() == 2
     delattr(Own, "numel")
     assert x.numel() == 2
+
+
+@pytest.mark.parametrize(
+    "name",
+    "detach is_distributed norm_except_dim nuclear_norm native_norm int_repr q_scale dequantize smm spmm hspmm "
+    "sym_float sym_int sym_max sym_not sym_sqrt _sym_cos _assert_async".split(),
+)
+def test_functions_that_are_no_rows_ask_before_they_begin(name: str) -> None:
+    class Other:
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            heard.append((func, args, types))
+            return -1
+
+    heard: list[Any] = []
+    x, function = Other(), getattr(torch, name)
+    args = (x, x) if name in ("smm", "spmm", "hspmm", "sym_max") else (x,)
+    assert function(*args) == -1
+    assert heard == [(function, args, (Other,))]
+    assert function.__module__ == getattr(torch, "sym_sum").__module__ == torch.__name__
+
+
+def test_numbers_by_functions_of_math() -> None:
+    found: Any = torch
+    assert found.sym_sqrt(4) == 2.0 and found._sym_cos(0.0) == 1.0 and found._sym_log2(8) == 3.0
+    assert found.sym_sqrt is found._sym_sqrt and found._sym_tanh.__name__ == "_sym_tanh"
+    assert found.sym_max(1, 2.0) == 2.0 and found.sym_sum([1, 2]) == 3
