@@ -20,13 +20,13 @@ from rushlight._engine.ops.table import Row
 # Functions of nn.functional that PyTorch has in compiled code: the others, in Python, hand all of their
 # arguments on, those with a default by keyword.
 OF_NN = frozenset(
-    "gelu linear softplus softshrink hardtanh_ log_sigmoid logsigmoid one_hot avg_pool2d "
+    "gelu linear softplus softshrink hardtanh_ log_sigmoid logsigmoid one_hot threshold_ avg_pool2d "
     "avg_pool3d scaled_dot_product_attention".split()
 )
 # Functions of nn.functional that are torch's own.
 OF_TORCH = frozenset(
     "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc avg_pool1d bilinear "
-    "prelu rrelu_ celu_ selu_ relu_ threshold_ pixel_shuffle pixel_unshuffle channel_shuffle "
+    "prelu rrelu_ celu_ selu_ relu_ pixel_shuffle pixel_unshuffle channel_shuffle "
     "native_channel_shuffle pairwise_distance pdist cosine_similarity hardshrink adaptive_avg_pool1d".split()
 )
 # PyTorch's functions of torch that are Python, in torch.functional.
