@@ -132,7 +132,7 @@ def segments(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Explain
         ops: list[str] = []
         while node.next:
             node = next(iter(node.next.values()))
-            if node.said is not None:
+            if node.said is not None and not getattr(node.said[1], "silent", False):  # no mark
                 row, call = node.said[:2]
                 ops.append(getattr(row or call, "name", getattr(call, "__name__", "?")))
         if ops:

@@ -1,5 +1,5 @@
-"""torch.ops.higher_order.wrap, a part of a program as it is, and wrap_with_set_grad_enabled and
-wrap_with_autocast, a part in a mode.
+"""torch.ops.higher_order.wrap, a part of a program as it is, tag_activation_checkpoint, one under
+checkpoint, and wrap_with_set_grad_enabled and wrap_with_autocast, a part in a mode.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.recording import TAPE
-from rushlight._higher_order_ops.operators import Control
+from rushlight._higher_order_ops.operators import Control, _named
 from rushlight._ops import HigherOrderOperator
 
 
@@ -59,22 +59,50 @@ wrap_with_autocast = Control("wrap_with_autocast", _with_autocast, _autocast_rec
 
 
 class Wrap(HigherOrderOperator):
-    """A call of a function, whose ops are those of the program around it."""
+    """A call of a function, whose ops are those of the program around it; a graph that a backend of compile()
+    is given holds them as a graph of their own.
+    """
 
-    def __init__(self) -> None:
-        super().__init__("wrap")
-        self._qualified_op_name = "higher_order::wrap"
+    def __init__(self, name: str = "wrap") -> None:
+        super().__init__(name)
+        self._qualified_op_name = f"higher_order::{name}"
 
     def __str__(self) -> str:
-        return "higher_order.wrap"
+        return f"higher_order.{self._name}"
+
+    def __reduce__(self) -> Any:
+        return _named, (self._name,)
+
+    def __deepcopy__(self, memo: Any) -> Wrap:
+        return self
 
     def __call__(self, /, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """func(*args, **kwargs)."""
-        if not TAPE:
-            return func(*args, **kwargs)
-        from rushlight._dynamo.branches import wrapped  # few programs need torch.fx
+        return self.around(func, {})(*args, **kwargs)
 
-        return wrapped(self, "wrap_body", {}, lambda: func(*args, **kwargs))
+    def around(self, function: Callable[..., Any], how: dict[str, Any]) -> Callable[..., Any]:
+        """The function; how: what a graph has beside it."""
+
+        def called(*args: Any, **kwargs: Any) -> Any:
+            if not TAPE:
+                return function(*args, **kwargs)
+            from rushlight._dynamo.branches import wrapped  # few programs need torch.fx
+
+            return wrapped(self, "wrap_body", how, lambda: function(*args, **kwargs))
+
+        return called
+
+
+class Checkpointed(Wrap):
+    """What a graph that a backend of compile() is given has for torch.utils.checkpoint.checkpoint."""
+
+    def __init__(self) -> None:
+        super().__init__("tag_activation_checkpoint")
+
+    def __call__(self, /, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """func(*args); kwargs: how it is to be repeated, which is up to who compiles the graph."""
+        return func(*args)
 
 
 wrap = Wrap()
+tag_activation_checkpoint = Checkpointed()

@@ -14,6 +14,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.callers import warn
+from rushlight._engine.core.recording import TAPE, region
 from rushlight._engine.names.alternatives import attribute
 from rushlight.utils import recomputing
 from rushlight.utils.ambient import get_device_states, set_device_states
@@ -109,6 +110,12 @@ def checkpoint(
     repetition. determinism_check: "default" compares shapes, dtypes and devices of what is saved, "none"
     does not. debug: errors list the ops of both calls. early_stop: stop at the last tensor that is needed.
     """
+    if TAPE and region() is not None:
+        from rushlight._higher_order_ops.wrap import tag_activation_checkpoint  # few programs are recorded
+
+        told = {} if use_reentrant is None else {"use_reentrant": use_reentrant}
+        told |= {name: kwargs[name] for name in kwargs if name == "preserve_rng_state"}
+        function = tag_activation_checkpoint.around(function, told)
     if use_reentrant is None:
         _warn(
             "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in "

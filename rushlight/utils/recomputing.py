@@ -13,9 +13,12 @@ from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 import rushlight as torch
 from rushlight._engine.autograd.hooks import current_run
 from rushlight._engine.autograd.saved_tensor_hooks import only_repeats
+from rushlight._engine.tensors.tensor import wrap
 from rushlight._engine.transforms.levels import Wrapped
 from rushlight.utils.ambient import Ambient
 from rushlight.utils.oplog import OpLog, report
@@ -68,12 +71,17 @@ class _Arguments(torch.autograd.Function):
     def forward(ctx: Any, dummy: Any, *tensors: Any) -> Any:
         """An empty tensor whose node holds `tensors`."""
         ctx.save_for_backward(*tensors)
-        return torch.empty((0,))
+        return _nothing()
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         """Nobody flows through here."""
         raise RuntimeError("a checkpoint's arguments have no gradient here")
+
+
+def _nothing() -> Any:
+    """A tensor of no elements, which no graph holds."""
+    return wrap(np.empty(0, np.float32))
 
 
 class _Frame:
@@ -87,7 +95,7 @@ class _Frame:
         self.function, self.names, self.count = function, tuple(kwargs), len(args)
         self.others = [v for v, is_tensor in zip(values, self.tensor_at, strict=True) if not is_tensor]
         with torch.enable_grad():
-            self.kept = _Arguments.apply(torch.empty((0,), requires_grad=True), *tensors).grad_fn
+            self.kept = _Arguments.apply(_nothing().requires_grad_(), *tensors).grad_fn
         self.places: list[weakref.ref[_Place]] = []
         self.done: weakref.WeakSet[Any] = weakref.WeakSet()
         # Whether the first call has ended, and whether a backward within it had the call repeated: what that

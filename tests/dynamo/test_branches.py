@@ -15,6 +15,7 @@ from rushlight._higher_order_ops.while_loop import while_loop
 from rushlight._higher_order_ops.wrap import wrap
 from rushlight.fx import GraphModule
 from rushlight.fx.experimental.proxy_tensor import make_fx
+from rushlight.utils.checkpoint import checkpoint
 
 
 def compiled(f: Callable[..., Any], **how: Any) -> tuple[Callable[..., Any], list[GraphModule]]:
@@ -276,3 +277,57 @@ def test_nodes_say_where_they_come_from() -> None:
     assert [name for name, _ in inner["mul"].meta["source_fn_stack"]] == ["cond", "mul"]
     text = graphs[0].print_readable(print_output=False)
     assert 'sin: "f32[3]" = l_x_.sin()' in text and "class cond_true_0(torch.nn.Module):" in text
+
+
+@pytest.mark.parametrize("how", [{"use_reentrant": False}, {"use_reentrant": True}])
+def test_a_checkpoint_is_a_node_and_computes_again(how: dict[str, Any]) -> None:
+    layer = torch.nn.Linear(3, 3)
+    calls: list[int] = []
+
+    def body(a: Any) -> Any:
+        calls.append(1)
+        return torch.nn.functional.dropout(layer(a).sin(), 0.5)
+
+    def f(x: Any) -> Any:
+        return checkpoint(body, torch.nn.functional.dropout(x, 0.3) * 2, **how) + torch.rand(3)
+
+    run, graphs = compiled(f)
+    for seed in range(5):
+        grads = []
+        for function in (run, f):
+            calls.clear()
+            torch.manual_seed(seed)
+            x = torch.ones(2, 3, requires_grad=True)
+            function(x).sum().backward()
+            grads.append((x.grad, torch.rand(2)))
+            assert len(calls) == 2
+        assert torch.equal(grads[0][0], grads[1][0]) and torch.equal(grads[0][1], grads[1][1])
+    found = [n for g in graphs for n in g.graph.nodes if n.name == "tag_activation_checkpoint"]
+    assert found and found[0].target is torch.ops.higher_order.tag_activation_checkpoint
+    assert dict(found[0].kwargs) == how
+
+
+def test_the_random_state_may_be_asked_for_within_a_graph() -> None:
+    def f(x: Any) -> Any:
+        y = x * 2
+        state = torch.get_rng_state()
+        return y + 1, state
+
+    run, graphs = compiled(f)
+    for _ in range(4):
+        torch.manual_seed(7)
+        wanted = torch.get_rng_state()
+        assert torch.equal(run(torch.ones(3))[1], wanted)
+    assert list(map(called, graphs)) == [["mul", "add"]]
+
+    def g(x: Any) -> Any:
+        y = x * torch.rand(3)
+        state = torch.get_rng_state()
+        return y + torch.rand(3), state
+
+    run, graphs = compiled(g)
+    for _ in range(4):
+        torch.manual_seed(7)
+        got = run(torch.ones(3))
+        torch.manual_seed(7)
+        assert all(map(torch.equal, got, g(torch.ones(3))))

@@ -20,6 +20,7 @@ It may have walk(function, ...): a whole backward pass, which function(...) does
 It may have warned(): a warning is given, which leaving out what ran would leave out, too.
 It may have made_whole(t): a view of what a composite has made becomes a tensor of its own.
 It may have settle(): memory is to be written to past the dispatcher, so what was put off is computed first.
+It may have settle_draws(): the same, if what was put off draws random numbers.
 """
 
 from __future__ import annotations
@@ -117,6 +118,13 @@ def settle() -> None:
     put_off = getattr(TAPE[-1], "settle", None) if TAPE else None
     if put_off is not None:
         put_off()
+
+
+def settle_draws() -> None:
+    """Tell the recorder, if any, that a generator's state is asked for: numbers that it put off are drawn."""
+    drawn = getattr(TAPE[-1], "settle_draws", None) if TAPE else None
+    if drawn is not None:
+        drawn()
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import numpy as np
 
 from rushlight._engine.core import accelerator
 from rushlight._engine.core.device import device as Device
-from rushlight._engine.core.recording import TAPE, settle
+from rushlight._engine.core.recording import TAPE, settle, settle_draws
 from rushlight._engine.lazy import package
 from rushlight._engine.numerics.rng import Engine, default_engine
 from rushlight._engine.tensors.kind import unavailable
@@ -72,7 +72,7 @@ class Generator:
 
     def get_state(self) -> Tensor:
         """The state as a uint8 tensor of 5056 bytes, in PyTorch's layout."""
-        settle()
+        settle_draws()
         engine = self.engine
         found = wrap(engine.get_state())
         if TAPE:

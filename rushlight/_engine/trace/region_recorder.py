@@ -275,6 +275,14 @@ class RegionRecorder:
         if self.region.unit is None and self.region.mine():
             self.region.settle()
 
+    def settle_draws(self) -> None:
+        """A generator's state is asked for."""
+        region = self.region
+        if region.unit is None and region.mine():
+            region.events += 1
+            if region.node.effects:
+                region.settle()
+
 
 _hidden = Tensor.__dict__["_hidden"].__get__
 # Of a backward pass (autograd/engine.py): it is not tracked itself, all leaves are wanted, and accumulate.
