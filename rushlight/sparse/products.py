@@ -11,7 +11,7 @@ from rushlight._engine.tensors.tensor import Tensor
 from rushlight.sparse.layouts import coalesce, compress, flat, like, name_of, to_coo, to_dense
 from rushlight.sparse.ops import keeping_layout, op
 from rushlight.sparse.shapes import spread, transpose
-from rushlight.sparse.tensor import BLOCKS, SparseTensor, make
+from rushlight.sparse.tensor import BLOCKS, LEGACY, SparseTensor, make
 
 # --- elementwise ------------------------------------------------------------------------------------
 
@@ -22,7 +22,7 @@ def _scaled(values: Tensor, alpha: Any) -> Tensor:
 
 @op()
 def add(a: Any, b: Any, *, alpha: Any = 1) -> Any:
-    """a + alpha * b; with a dense a, the sum is dense, and with a CSR or CSC a and a dense b."""
+    """a + alpha * b; with a dense a, the sum is dense. Of a CSR or CSC a and a dense b: b + alpha * a."""
     plain = isinstance(b, Tensor) and not isinstance(b, SparseTensor)
     both = isinstance(a, SparseTensor) and isinstance(b, SparseTensor)
     if both and not a.is_sparse and a.shape != b.shape:
@@ -31,7 +31,7 @@ def add(a: Any, b: Any, *, alpha: Any = 1) -> Any:
             f"{list(a.shape)} and tensor `other` with shape {list(b.shape)}"
         )
     if plain and isinstance(a, SparseTensor) and not a.is_sparse and a.layout not in BLOCKS:
-        return torch.add(to_dense(a), b, alpha=alpha)
+        return torch.add(b, to_dense(a), alpha=alpha)  # whichever stands first: PyTorch exchanges the two
     return _add(a, b, alpha=alpha)
 
 
@@ -96,6 +96,8 @@ def add_(a: Tensor, b: SparseTensor, *, alpha: Any = 1) -> Tensor:
     """a += alpha * b."""
     if isinstance(a, SparseTensor):
         found = add(a, b, alpha=alpha)
+        if not isinstance(found, SparseTensor):
+            raise RuntimeError(f"Sparse {a.layout.name[7:].upper()} tensors do not have is_contiguous")
         return a._become(found.to(a.dtype))
     b = to_coo(b)
     terms = _scaled(b.parts[1], alpha).to(a.dtype)
@@ -106,14 +108,22 @@ def add_(a: Tensor, b: SparseTensor, *, alpha: Any = 1) -> Tensor:
 
 @op("sub", "subtract")
 def sub(a: Any, b: Any, *, alpha: Any = 1) -> Any:
-    """a - alpha * b."""
+    """a - alpha * b; RuntimeError of compressed layouts."""
+    _refuse_compressed(a, b)
     return add(a, b, alpha=-alpha)
 
 
 @op("sub_")
 def sub_(a: Any, b: Any, *, alpha: Any = 1) -> Any:
-    """a -= alpha * b."""
+    """a -= alpha * b; RuntimeError of compressed layouts."""
+    _refuse_compressed(a, b)
     return add_(a, b, alpha=-alpha)
+
+
+def _refuse_compressed(*operands: Any) -> None:
+    for a in operands:
+        if isinstance(a, SparseTensor) and not a.is_sparse:
+            raise RuntimeError(f"unsupported tensor layout: {LEGACY[a.layout]}")
 
 
 @op()

@@ -35,12 +35,18 @@ def transpose(t: SparseTensor, dim0: int, dim1: int) -> SparseTensor:
     dim0, dim1 = sorted((_dim(t, dim0), _dim(t, dim1)))
     order = list(range(t.ndim))
     if dim0 == dim1:
-        return t
+        return t if t.is_sparse else _seen(t, make(t.parts, t.shape, layout=t.layout))
     order[dim0], order[dim1] = order[dim1], order[dim0]
     if not t.is_sparse:
-        return _transpose_compressed(t, dim0, dim1, order)
+        return _seen(t, _transpose_compressed(t, dim0, dim1, order))
     found = permute(t, order)
-    return found if t._nnz() else make(found.parts, found.shape, t.coalesced)
+    return _seen(t, found if t._nnz() else make(found.parts, found.shape, t.coalesced))
+
+
+def _seen(t: SparseTensor, found: SparseTensor) -> SparseTensor:
+    """A tensor as a view of another, or of what that one is a view of."""
+    found._seen_of = t if t._seen_of is None else t._seen_of
+    return found
 
 
 def _transpose_compressed(t: SparseTensor, dim0: int, dim1: int, order: list[int]) -> SparseTensor:

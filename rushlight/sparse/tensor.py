@@ -120,6 +120,7 @@ class SparseTensor(Tensor):
     parts: tuple[Tensor, ...]
     coalesced: bool
     _layout: Any
+    _seen_of: SparseTensor | None = None  # what this is another view of
 
     @classmethod
     @unseen
@@ -156,6 +157,13 @@ class SparseTensor(Tensor):
     def layout(self) -> Any:
         """torch.sparse_coo, sparse_csr, sparse_csc, sparse_bsr or sparse_bsc."""
         return self._layout
+
+    def _is_view(self) -> bool:
+        return self._seen_of is not None
+
+    @property
+    def _base(self) -> SparseTensor | None:
+        return self._seen_of
 
     @property
     def is_sparse(self) -> bool:

@@ -72,7 +72,7 @@ def test_layouts_there_and_back(make):
     equal(s / 4, dense / 4)
     equal(-s, -dense)
     equal(s + s, dense * 2)
-    equal(s - 3 * s, dense * -2)
+    equal(s + -3 * s, dense * -2)
     equal(torch.ones(dense.shape) + s, dense + 1)
     equal(s * dense, dense * dense)
     equal(s * s, dense * dense)
