@@ -46,6 +46,11 @@ from rushlight._engine.serialization.safe_globals import (
 )
 
 
+def _is_torchscript_zip(zip_file: PyTorchFileReader) -> bool:
+    """Whether an open archive holds a scripted module."""
+    return "constants.pkl" in zip_file.get_all_records()
+
+
 class SourceChangeWarning(Warning):
     """The source of a saved module's class has changed since it was saved."""
 

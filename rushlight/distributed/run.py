@@ -15,7 +15,7 @@ import os
 import socket
 import sys
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rushlight.distributed.elastic.local_agent import Agent, Plan
@@ -76,6 +76,16 @@ def parser(older: bool = False) -> argparse.ArgumentParser:
     return made
 
 
+def get_args_parser() -> argparse.ArgumentParser:
+    """torchrun's options, for a launcher of one's own, which adds to them and calls run()."""
+    return parser()
+
+
+def parse_args(args: Sequence[str] | None) -> argparse.Namespace:
+    """A command line (None: this process's) by these options."""
+    return parser().parse_args(args)
+
+
 def _workers(text: str) -> int:
     if text.isdigit():
         return int(text)
@@ -88,7 +98,10 @@ def _workers(text: str) -> int:
 
 def plan(arguments: Sequence[str], older: bool = False) -> Plan:
     """What the command line asks for. ValueError for what cannot be."""
-    given = parser(older).parse_args(arguments)
+    return _planned(parser(older).parse_args(arguments), older)
+
+
+def _planned(given: argparse.Namespace, older: bool = False) -> Plan:
     if older and given.no_python and not given.use_env:
         raise ValueError("When using the '--no-python' flag, you must also set the '--use-env' flag.")
     least, _, most = given.nnodes.partition(":")
@@ -153,8 +166,17 @@ def is_here(host: str) -> bool:
 
 def main(args: Sequence[str] | None = None, older: bool = False) -> None:
     """The command rushlight-run; exits with status 1 when the run failed, naming the cause."""
+    _run(lambda: plan(sys.argv[1:] if args is None else args, older))
+
+
+def run(args: argparse.Namespace) -> None:
+    """A run by options that are parsed already; exits with status 1 when it failed, naming the cause."""
+    _run(lambda: _planned(args))
+
+
+def _run(asked: Callable[[], Plan]) -> None:
     try:
-        agent = Agent(plan(sys.argv[1:] if args is None else args, older))
+        agent = Agent(asked())
     except (ValueError, OSError) as error:
         sys.exit(f"rushlight.run: {error}")
     status = agent.run()

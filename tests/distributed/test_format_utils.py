@@ -39,3 +39,16 @@ def test_rushlights_own_form(tmp_path):
             planner=checkpoint.DefaultLoadPlanner(),
             no_dist=True,
         )
+
+
+def test_a_state_dict_is_made_from_what_is_there(tmp_path):
+    """As programs do that have no model yet, by the name that they import from here."""
+    from rushlight.distributed.checkpoint.format_utils import _EmptyStateDictLoadPlanner
+    from rushlight.distributed.checkpoint.state_dict_loader import _load_state_dict
+
+    state = {"model": {"w": torch.ones(2), "b": torch.zeros(3)}, "step": 3}
+    checkpoint.save(state, checkpoint_id=tmp_path, no_dist=True)
+    found = {}
+    planner = _EmptyStateDictLoadPlanner(keys={"model.w"})
+    _load_state_dict(found, checkpoint.FileSystemReader(tmp_path), planner=planner, no_dist=True)
+    assert list(found) == ["model"] and torch.equal(found["model"]["w"], torch.ones(2))

@@ -58,3 +58,17 @@ def test_what_cannot_be_launched():
         elastic_launch(LaunchConfig(1, 1, 1), fail)()
     with pytest.raises(ValueError, match="several nodes need"):
         elastic_launch(LaunchConfig(1, 2, 1, rdzv_backend="c10d"), fail)()
+
+
+def test_a_launcher_of_ones_own(tmp_path):
+    """It adds options to those of torchrun, and runs what is parsed already."""
+    from rushlight.distributed.run import get_args_parser, run
+
+    program = tmp_path / "program.py"
+    program.write_text("import os, sys\nopen(sys.argv[1] + os.environ['RANK'], 'w').close()\n")
+    options = get_args_parser()
+    options.add_argument("--more", type=int)
+    run(
+        options.parse_args(["--standalone", "--nproc-per-node=2", "--more=3", str(program), f"{tmp_path}/at"])
+    )
+    assert {"at0", "at1"} <= set(os.listdir(tmp_path))

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.callers import warn
 from rushlight._engine.core.dtype import dtype
+from rushlight._engine.core.services import service
 from rushlight._engine.serialization.locations import Restorer, is_meta, restorer
 from rushlight._engine.serialization.options import LoadEndianness, get_default_load_endianness, skipping_data
 from rushlight._engine.serialization.rebuild import make_meta_storage, make_storage, storage_dtype, swap_bytes
@@ -31,6 +33,7 @@ class LoadOptions:
         mapped: bool,
         arguments: dict[str, Any],
     ) -> None:
+        self.map_location = map_location
         self.restore: Restorer = restorer(map_location)
         self.to_meta = is_meta(map_location)
         self.pickle_module = pickle if pickle_module is None else pickle_module
@@ -57,11 +60,29 @@ def location_of(value: Any) -> str:
     return value.decode("ascii") if isinstance(value, bytes) else value
 
 
+def _load_scripted(file: Any, plan: LoadOptions) -> Any:
+    """The scripted module of a file that jit.save() wrote; RuntimeError where weights alone are asked for."""
+    warn(
+        "'torch.load' received a zip file that looks like a TorchScript archive dispatching to "
+        "'torch.jit.load' (call 'torch.jit.load' directly to silence this warning)"
+    )
+    if plan.weights_only:
+        raise RuntimeError(
+            "Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. In PyTorch "
+            "2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` "
+            "to `True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but "
+            "it can result in arbitrary code execution. Do it only if you got the file from a trusted source."
+        )
+    return service("scripted module of a file")(file, plan.map_location)
+
+
 def load_archive(file: Any, name: str, plan: LoadOptions) -> Any:
     """The object of a file in the zip format."""
+    begin = file.tell()
     reader = Reader(file, name)
     if reader.has("constants.pkl"):
-        raise RuntimeError(f"{name} is a TorchScript archive, which torch.jit.load reads, not torch.load")
+        file.seek(begin)
+        return _load_scripted(file, plan)
     if not reader.has("data.pkl"):
         raise RuntimeError(
             f"PytorchStreamReader failed locating file data.pkl: file not found in archive {name}"

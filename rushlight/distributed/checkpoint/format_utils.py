@@ -6,11 +6,9 @@ import os
 from typing import Any
 
 import rushlight as torch
-from rushlight.distributed.checkpoint._traverse import set_element
-from rushlight.distributed.checkpoint.default_planner import DefaultLoadPlanner, DefaultSavePlanner
+from rushlight.distributed.checkpoint.default_planner import DefaultSavePlanner, _EmptyStateDictLoadPlanner
 from rushlight.distributed.checkpoint.filesystem import FileSystemReader, FileSystemWriter
-from rushlight.distributed.checkpoint.metadata import TensorStorageMetadata
-from rushlight.distributed.checkpoint.state_dict_loader import load
+from rushlight.distributed.checkpoint.state_dict_loader import _load_state_dict
 from rushlight.distributed.checkpoint.state_dict_saver import save
 
 __all__ = ["dcp_to_torch_save", "torch_save_to_dcp"]
@@ -20,18 +18,9 @@ def dcp_to_torch_save(
     dcp_checkpoint_dir: str | os.PathLike[str], torch_save_path: str | os.PathLike[str]
 ) -> None:
     """Write the whole state dict of a checkpoint's folder into one file; on one rank alone."""
-    reader = FileSystemReader(dcp_checkpoint_dir)
-    metadata = reader.read_metadata()
-    flat: dict[str, Any] = {
-        name: torch.empty(entry.size, dtype=entry.properties.dtype)
-        if isinstance(entry, TensorStorageMetadata)
-        else None
-        for name, entry in metadata.state_dict_metadata.items()
-    }
-    load(flat, storage_reader=reader, planner=DefaultLoadPlanner(flatten_state_dict=False), no_dist=True)
     state: dict[str, Any] = {}
-    for name, value in flat.items():
-        set_element(state, (metadata.planner_data or {}).get(name, (name,)), value)
+    reader, planner = FileSystemReader(dcp_checkpoint_dir), _EmptyStateDictLoadPlanner()
+    _load_state_dict(state, storage_reader=reader, planner=planner, no_dist=True)
     torch.save(state, torch_save_path)
 
 

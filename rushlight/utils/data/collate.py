@@ -15,7 +15,8 @@ import numpy as np
 
 import rushlight as torch
 
-_STRINGS = re.compile(r"[SaUO]")
+# By PyTorch's name: kinds of NumPy's that are no numbers.
+np_str_obj_array_pattern = re.compile(r"[SaUO]")
 Collater = Callable[..., Any]
 Collaters = Mapping[Any, Collater]
 
@@ -25,7 +26,7 @@ def default_convert(data: Any) -> Any:
     if isinstance(data, torch.Tensor):
         return data
     if isinstance(data, (np.ndarray, np.generic)):
-        return data if _STRINGS.search(np.asarray(data).dtype.str) else torch.as_tensor(data)
+        return data if np_str_obj_array_pattern.search(np.asarray(data).dtype.str) else torch.as_tensor(data)
     if isinstance(data, collections.abc.Mapping):
         return _rebuilt(data, {key: default_convert(data[key]) for key in data})
     if isinstance(data, tuple) and hasattr(data, "_fields"):
@@ -99,7 +100,7 @@ def collate_tensor_fn(batch: Any, *, collate_fn_map: Collaters | None = None) ->
 
 def collate_numpy_array_fn(batch: Any, *, collate_fn_map: Collaters | None = None) -> Any:
     """Arrays as tensors; TypeError for arrays of strings and objects."""
-    if _STRINGS.search(batch[0].dtype.str):
+    if np_str_obj_array_pattern.search(batch[0].dtype.str):
         raise TypeError(_unknown(batch[0].dtype))
     return collate([torch.as_tensor(b) for b in batch], collate_fn_map=collate_fn_map)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sized
-from typing import Any, Generic, cast
+from typing import Any, Generic, TypeVar, cast
 
 from rushlight._engine.core.callers import warn
 from rushlight.utils.data import resume
@@ -18,14 +18,17 @@ from rushlight.utils.data.iterator import (
     _SingleProcessDataLoaderIter,
     ahead,
 )
-from rushlight.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
+from rushlight.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 from rushlight.utils.data.worker import WorkerInfo as WorkerInfo, get_worker_info as get_worker_info
 
+_T = TypeVar("_T")
+_collate_fn_t = Callable[[list[_T]], Any]
+_worker_init_fn_t = Callable[[int], None]
 # What an iteration relies on is chosen once.
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
 
-class _Endless:
+class _InfiniteConstantSampler(Sampler[None]):
     """The sampler of an iterable dataset: no indices to choose."""
 
     def __iter__(self) -> Iterator[None]:
@@ -129,7 +132,7 @@ class DataLoader(Generic[T_co]):
 
     def _default_sampler(self, shuffle: bool) -> Any:
         if self._iterable:
-            return _Endless()
+            return _InfiniteConstantSampler()
         if shuffle:
             return RandomSampler(self.dataset, generator=self.generator)
         return SequentialSampler(self.dataset)
