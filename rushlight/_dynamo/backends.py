@@ -11,7 +11,7 @@ from rushlight._dynamo import config
 from rushlight._dynamo.exc import BackendCompilerFailed, FailOnRecompileLimitHit, Unsupported
 from rushlight._dynamo.graphs import graph_of, private
 from rushlight._dynamo.inputs import Call, examples, tell_shapes
-from rushlight._dynamo.kinds import Said, Sizes, SizesOfKind, kind_of, nodes_of
+from rushlight._dynamo.kinds import Said, Sizes, SizesOfKind, but_for_twins, kind_of, nodes_of
 from rushlight._dynamo.marks import marked
 from rushlight._dynamo.utils import counters
 from rushlight._engine.autograd.grad_mode import LOCAL
@@ -110,6 +110,8 @@ class Known:
         self.plans: dict[Any, Any] = {}
         # By kinds of arguments: traces, with the dims that were marked to be free.
         self.traces: dict[Any, list[tuple[Any, Trace]]] = {}
+        # By the same, but for which tensors are one: graphs.
+        self.kinds: dict[Any, SizesOfKind] = {}
 
     def trace(self, kind: Any, marks: Any, most: int) -> Trace | None:
         """That of a kind of arguments, for which no other dims were marked; None of what comes after many
@@ -121,7 +123,8 @@ class Known:
         if sum(map(len, self.traces.values())) >= most:
             return None
         trace = Trace()
-        trace.program = partial(Segment, self.backend, SizesOfKind(self.sizes))
+        sizes = self.kinds.setdefault((but_for_twins(kind), marks), SizesOfKind(self.sizes))
+        trace.program = partial(Segment, self.backend, sizes)
         self.traces.setdefault(kind, []).append((marks, trace))
         return trace
 

@@ -39,11 +39,20 @@ def kind_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return tuple(parts)
 
 
+class Same(int):
+    """Which tensor one is, among a call's."""
+
+
+def but_for_twins(kind: Any) -> Any:
+    """The kind, whichever tensors are one: of two that are, a graph has one input."""
+    return None if kind is None else tuple([part for part in kind if part.__class__ is not Same])
+
+
 def _describe(value: Any, parts: list[Any], tensors: dict[int, int], depth: int) -> None:
     cls = value.__class__
     parts.append(cls)
     if isinstance(value, Tensor):
-        parts.append(tensors.setdefault(id(value), len(tensors)))
+        parts.append(Same(tensors.setdefault(id(value), len(tensors))))
     elif cls in _FIXED:
         parts.append(value)
     elif isinstance(value, (list, tuple)):

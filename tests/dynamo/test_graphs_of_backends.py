@@ -573,3 +573,48 @@ def test_a_loop_comes_to_the_same_graph_again() -> None:
             x = torch.randn(3)
             assert torch.equal(compiled(x), function(x))
         assert len(asked.graphs) == wanted
+
+
+def test_paths_that_join_again_have_the_same_graphs() -> None:
+    def f(x: Any, a: Any, b: Any, c: Any) -> Any:
+        x = x + 1
+        if a:
+            x = x + 2
+        x = x + 3
+        if b:
+            x = x + 4
+        x = x + 5
+        if c:
+            x = x + 6
+        return x + 7
+
+    asked, x = Asked(), torch.randn(10)
+    compiled = torch.compile(f, backend=asked)
+    yes, no = torch.tensor([True]), torch.tensor([False])
+    for a in (yes, no):
+        for b in (yes, no):
+            for c in (yes, no):
+                assert torch.equal(compiled(x, a, b, c), f(x, a, b, c))
+    assert len(asked.graphs) == 7  # as many as PyTorch's
+    assert sum(len(calls(g)) for g in asked.graphs) == 10
+
+
+def test_to_look_at_the_text_keeps_no_variable_alive() -> None:
+    def f(a: Any, b: Any) -> Any:
+        x = a + b - 1.5
+        x = x.sum()
+        x.item()
+        return x / (a + b)
+
+    asked = Asked()
+    torch.compile(f, backend=asked)(torch.ones(10), torch.ones(10))
+    results = [[str(r) for r in g.graph.output_node().args[0]] for g in asked.graphs]
+    assert results == [["sum_1"], ["truediv"]]
+
+    def g(a: Any) -> Any:
+        names = locals()
+        b = a.sin()
+        return b, list(names)
+
+    b, names = torch.compile(g, backend=Asked())(torch.ones(3))
+    assert torch.equal(b, torch.ones(3).sin()) and names == ["a"]

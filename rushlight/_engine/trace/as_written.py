@@ -80,10 +80,10 @@ _UNKNOWN = object()
 def _value(text: ast.expr, frame: Any) -> Any:
     """What a name stands for, also one of a module's or layer's; _UNKNOWN of all that is no such name."""
     if isinstance(text, ast.Name):
-        for names in (frame.f_locals, frame.f_globals, frame.f_builtins):
-            if text.id in names:
-                return names[text.id]
-    elif isinstance(text, ast.Attribute):
+        local = _local(text.id, frame)
+        names = frame.f_globals if text.id in frame.f_globals else frame.f_builtins
+        return names.get(text.id, _UNKNOWN) if local is _UNKNOWN else local
+    if isinstance(text, ast.Attribute):
         owner = _value(text.value, frame)
         if owner is _UNKNOWN:
             return _UNKNOWN
@@ -91,6 +91,29 @@ def _value(text: ast.expr, frame: Any) -> Any:
         if not computed and (isinstance(owner, ModuleType) or is_module(owner)):
             return getattr(owner, text.attr, _UNKNOWN)
     return _UNKNOWN
+
+
+def _local(name: str, frame: Any) -> Any:
+    """A local variable; _UNKNOWN if there is none of this name. None where the program may have the dict of
+    them, which looking would bring up to date.
+    """
+    code: CodeType = frame.f_code
+    if not code.co_flags & inspect.CO_OPTIMIZED:
+        return frame.f_locals.get(name, _UNKNOWN)
+    if name not in (*code.co_varnames, *code.co_cellvars, *code.co_freevars):
+        return _UNKNOWN
+    if not _LOOKING.isdisjoint(code.co_names):
+        return None
+    names = frame.f_locals
+    found = names.get(name, _UNKNOWN)
+    if sys.getrefcount(names) <= _ALONE:  # the frame keeps it, and would let no value go until it asks again
+        names.clear()
+    return found
+
+
+_LOOKING = frozenset(("locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe"))
+# The frame's, the variable's, and the one that is asked with.
+_ALONE = 3
 
 
 @lru_cache(maxsize=1024)
