@@ -30,6 +30,7 @@ from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.numerics.rng import default_engine
 from rushlight._engine.ops.creation.filled import Fill
 from rushlight._engine.ops.expressions import Expr, symbol, toposort
+from rushlight._engine.ops.linalg.matmul import unrounded_product_function
 from rushlight._engine.ops.nn import recurrence_kernels
 from rushlight._engine.ops.row_expressions import reduce_
 from rushlight._engine.trace.passes.kernel_nodes import Kernel, Product
@@ -46,12 +47,25 @@ _EXACT = frozenset("in const add sub mul div sqrt neg abs".split())
 def prepared(entry: Entry) -> Step:
     """What to call at every replay, in Python: an optimizer's step by a shorter way, runs into memory."""
     function, operands = entry.function, entry.operands
+    if isinstance(function, Product):
+        return _product(entry.outs, *operands)
     if entry.kind == "run":
         loop = _LOOPS.get(getattr(getattr(function, "row", None), "name", ""))
         return (loop and loop(entry.outs, *operands)) or partial(_into, function, operands, entry.outs)
     stepped = hasattr(getattr(function, "func", None), "hooked")
     again = getattr(function.args[0], "again", None) if stepped else None
     return partial(function, *operands) if again is None else again(function)
+
+
+def _product(outs: tuple[Array, ...], a: Array, b: Array) -> Step:
+    """A product that is no stage, as of one row: where it is NumPy's, straight into its place."""
+    multiply, out = unrounded_product_function(a, b), outs[0]
+    own = multiply is np.matmul or (multiply is np.ndarray.dot and a.ndim == 2)
+    if own and min(a.ndim, b.ndim) > 1 and a.dtype == b.dtype == out.dtype and out.flags.c_contiguous:
+        lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        if out.shape == (*lead, a.shape[-2], b.shape[-1]):
+            return partial(multiply, a, b, out)
+    return partial(_into, multiply, (a, b), outs)
 
 
 def _recurrent(made: Any, outs: Sequence[Array]) -> Step | None:

@@ -638,3 +638,18 @@ def test_what_a_backward_pass_reads_is_not_written_to_before(what):
             with pytest.raises(RuntimeError, match="modified by an inplace operation"):
                 out.sum().backward()
             f(x, y.detach().clone()).sum().backward()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64, torch.int64])
+@pytest.mark.parametrize("shapes", [((1, 9), (9, 5)), ((3, 1), (1, 4)), ((5, 9), (9, 1)), ((2, 1, 9), (9, 5))])
+def test_products_of_one_row_are_written_where_they_belong(shapes, dtype):
+    torch.manual_seed(0)
+    a, b = ((torch.randn(s) * 5).to(dtype) for s in shapes)
+
+    def f(a, b):
+        return (a @ b) * 2 + (a * 3) @ b
+
+    compiled = torch.compile(f)
+    for _ in range(6):
+        assert torch.equal(compiled(a, b), f(a, b))
+        a = a + 1
