@@ -641,7 +641,9 @@ def test_what_a_backward_pass_reads_is_not_written_to_before(what):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64, torch.int64])
-@pytest.mark.parametrize("shapes", [((1, 9), (9, 5)), ((3, 1), (1, 4)), ((5, 9), (9, 1)), ((2, 1, 9), (9, 5))])
+@pytest.mark.parametrize(
+    "shapes", [((1, 9), (9, 5)), ((3, 1), (1, 4)), ((5, 9), (9, 1)), ((2, 1, 9), (9, 5))]
+)
 def test_products_of_one_row_are_written_where_they_belong(shapes, dtype):
     torch.manual_seed(0)
     a, b = ((torch.randn(s) * 5).to(dtype) for s in shapes)
