@@ -618,3 +618,33 @@ def test_to_look_at_the_text_keeps_no_variable_alive() -> None:
 
     b, names = torch.compile(g, backend=Asked())(torch.ones(3))
     assert torch.equal(b, torch.ones(3).sin()) and names == ["a"]
+
+
+@pytest.mark.parametrize("backend", ["inductor", "eager", "aot_eager"])
+@pytest.mark.parametrize("mode", [None, "reduce-overhead"])
+def test_an_assertion_of_data_ends_no_single_graph(backend: str, mode: Any) -> None:
+    def f(x: Any) -> Any:
+        y = x.sin()
+        assert x.sum() > 0, "positive"
+        return y + 1
+
+    how = {"mode": mode} if backend == "inductor" else {}
+    compiled = torch.compile(f, fullgraph=True, backend=backend, **how)
+    for i in range(1, 8):
+        assert torch.equal(compiled(i * torch.ones(3)), f(i * torch.ones(3)))
+        with pytest.raises(AssertionError, match="positive"):
+            compiled(-torch.ones(3))
+
+
+def test_other_branches_on_data_do() -> None:
+    def branch(x: Any) -> Any:
+        return x + 1 if x.sum() > 0 else x
+
+    def raises(x: Any) -> Any:
+        if not x.any():
+            raise AssertionError("none")
+        return x * 2
+
+    for function in (branch, raises):
+        with pytest.raises(torch._dynamo.exc.Unsupported):
+            torch.compile(function, fullgraph=True)(torch.ones(3))

@@ -10,7 +10,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
+from types import CodeType, FrameType
 from typing import ParamSpec, TypeVar
 
 from rushlight._engine.core.recording import TAPE
@@ -38,6 +38,29 @@ def caller() -> FrameType:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PASSED):
         frame = frame.f_back
     return frame
+
+
+def in_assertion() -> bool:
+    """Whether the caller looks at the condition of an assert statement, which no `not`, `and` or `or` is part
+    of.
+    """
+    frame = caller()
+    return _asserts(frame.f_code, frame.f_lasti)
+
+
+@functools.lru_cache(maxsize=256)
+def _asserts(code: CodeType, at: int) -> bool:
+    """Whether an instruction is a jump that passes an assertion's error by."""
+    import dis  # few programs need it
+
+    steps = [
+        s for s in dis.get_instructions(code) if s.opname not in ("TO_BOOL", "EXTENDED_ARG", "NOT_TAKEN")
+    ]
+    number = next((i for i, s in enumerate(steps) if s.offset >= at), len(steps))
+    if number + 1 >= len(steps) or not steps[number].opname.endswith("IF_TRUE"):
+        return False
+    after = steps[number + 1]
+    return after.opname == "LOAD_ASSERTION_ERROR" or after.argval is AssertionError
 
 
 class _Unheard(threading.local):

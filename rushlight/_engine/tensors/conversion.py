@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rushlight._engine.core.callers import in_assertion
 from rushlight._engine.core.conversion import overflow
 from rushlight._engine.core.errors import warn_once
 from rushlight._engine.core.recording import TAPE, escape
@@ -154,7 +155,7 @@ class Conversion(_Tensor):
             if (branch := getattr(TAPE[-1], "branch", None)) is not None:
                 decided: bool = branch(self)
                 return decided
-            escape("a branch on data")
+            escape("a branch on data", breaks=not in_assertion())
             return bool(self._array.item())
         return bool(self.item())
 
