@@ -416,6 +416,33 @@ def _run_nll_loss(self: Any, target: Any, weight: Any, reduction: int, ignore_in
     return found, total if reduction == 1 or reduction == 2 else self.new_zeros(())
 
 
+def _run_softmax(self: Any, dim: int, half_to_float: bool) -> Any:
+    dtypes = {torch.float16: "half", torch.bfloat16: "bfloat16"}
+    return torch.softmax(self, dim, dtype=_widened(self, dtypes) if half_to_float else None)
+
+
+def _run_log_softmax(self: Any, dim: int, half_to_float: bool) -> Any:
+    dtypes = {torch.float16: "torch.half"}
+    return torch.log_softmax(self, dim, dtype=_widened(self, dtypes) if half_to_float else None)
+
+
+def _widened(self: Any, dtypes: dict[Any, str]) -> Any:
+    """The dtype of a softmax of two-byte numbers that gives four-byte ones, where there is one."""
+    if self.device.type == "cpu":
+        raise RuntimeError("softmax with half to float conversion is not supported on CPU")
+    if self.dtype not in dtypes:
+        expected = " or ".join(dtypes.values())
+        raise AssertionError(f"half_to_float is True but x.dtype is {self.dtype}, expected {expected}")
+    return torch.float32
+
+
+def _run_local_scalar(self: Any) -> Any:
+    """The first of the numbers."""
+    if not self.numel():
+        raise RuntimeError("_local_scalar_dense: Empty tensor not supported")
+    return (self if self.numel() == 1 else self.flatten()[0]).item()
+
+
 def _run_to_copy(
     self: Any, dtype: Any = None, layout: Any = None, device: Any = None, memory_format: Any = None, **_: Any
 ) -> Any:
@@ -521,8 +548,8 @@ RUN: dict[str, Callable[..., Any]] = {
     "_native_batch_norm_legit_no_training": _run_trained_batch_norm,
     "_native_batch_norm_legit_functional": _run_functional_batch_norm,
     **{f"adaptive_max_pool{d}d": _run_adaptive_max_pool for d in (1, 2, 3)},
-    "_softmax": lambda self, dim, half_to_float: torch.softmax(self, dim),
-    "_log_softmax": lambda self, dim, half_to_float: torch.log_softmax(self, dim),
+    "_softmax": _run_softmax,
+    "_log_softmax": _run_log_softmax,
     "native_layer_norm": _run_layer_norm,
     "native_group_norm": _run_group_norm,
     "native_batch_norm": _run_batch_norm,
@@ -531,7 +558,7 @@ RUN: dict[str, Callable[..., Any]] = {
     "_to_copy": _run_to_copy,
     "_scaled_dot_product_flash_attention_for_cpu": _run_sdpa,
     "_unsafe_view": lambda self, size: self.view(size),
-    "_local_scalar_dense": lambda self: self.item(),
+    "_local_scalar_dense": _run_local_scalar,
     "_conj": lambda self: self.conj(),
     "lift_fresh": lambda self: self,
     "lift": lambda self: self,

@@ -98,9 +98,11 @@ class BareDtype(dtype):
     __module__ = package()
     _words = "there are no tensors of it; use one of {instead} elements"
 
-    def __init__(self, name: str, legacy: str, itemsize: int, category: int, is_signed: bool) -> None:
+    def __init__(self, name: str, legacy: str, itemsize: int, category: int, is_signed: bool | None) -> None:
         self.name, self.legacy, self.c_name = name, legacy, f"c10::{name}"
-        self.itemsize, self.category, self.is_signed = itemsize, category, is_signed
+        self.itemsize, self.category = itemsize, category
+        if is_signed is not None:
+            self.is_signed = is_signed
         self.is_floating_point, self.is_complex = category == FLOATING, category == COMPLEX
 
     @property
@@ -118,8 +120,13 @@ class QuantizedDtype(BareDtype):
     _words = "it is of quantized tensors, which torch.quantize_per_tensor() and quantize_per_channel() make"
 
     def __init__(self, name: str, levels: dtype, legacy: str) -> None:
-        super().__init__(name, legacy, levels.itemsize, INTEGRAL, levels.is_signed)
+        super().__init__(name, legacy, levels.itemsize, INTEGRAL, None)
         self.levels = levels
+
+    @property
+    def is_signed(self) -> bool:  # type: ignore[override]  # others have it as an attribute
+        """Refused, as PyTorch does."""
+        raise RuntimeError("isSignedType not supported for quantized types")
 
 
 QUANTIZED: dict[str, QuantizedDtype] = {
