@@ -27,6 +27,7 @@ from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 from rushlight._subclasses.meta_utils import MetaConverter
 from rushlight._torch_dispatch.classes import make_wrapper_subclass
+from rushlight.library.below import CONTEXT
 from rushlight.nn.parameter import Parameter
 from rushlight.overrides import TorchFunctionMode
 from rushlight.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack, without
@@ -244,6 +245,21 @@ def _all_on_meta(tree: Any) -> Any:
     return tree_map(lambda v: _on_meta(v) if isinstance(v, Tensor) else v, tree)
 
 
+class _UnknownSizes:
+    """What an op's fake function is given to ask for sizes that depend on numbers: nobody knows them."""
+
+    def __init__(self, func: Any) -> None:
+        self._func = func
+
+    def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> Any:
+        """DynamicOutputShapeException: a size that depends on tensors' numbers."""
+        raise DynamicOutputShapeException(self._func)
+
+    def create_unbacked_symint(self, *, min: int = 2, max: int | None = None) -> Any:
+        """The older name of new_dynamic_size."""
+        return self.new_dynamic_size(min=min, max=max)
+
+
 class FakeTensorMode(TorchDispatchMode):
     """Inside, factories make fake tensors, and ops on fake tensors give such.
 
@@ -384,10 +400,20 @@ class FakeTensorMode(TorchDispatchMode):
         """The op on the meta device."""
         args_, kwargs_ = _all_on_meta((tuple(args), dict(kwargs)))
         if not given and "Meta" in getattr(func, "_kernels", ()):  # an op of a program's own
-            return _all_on_meta(func.faked(args_, kwargs_))
+            return _all_on_meta(self._own(func, func.faked, args_, kwargs_))
         if "device" in kwargs_ or (not given and any(p.name == "device" for p in func._schema.arguments)):
             kwargs_["device"] = "meta"
-        return run_below(FakeTensor, func, (), args_, kwargs_)
+        if not hasattr(func, "faked"):
+            return run_below(FakeTensor, func, (), args_, kwargs_)
+        return self._own(func, run_below, FakeTensor, func, (), args_, kwargs_)
+
+    def _own(self, func: Any, run: Any, *args: Any) -> Any:
+        """An op of a program's own, whose function may ask for sizes."""
+        token = CONTEXT.set(_UnknownSizes(func))
+        try:
+            return run(*args)
+        finally:
+            CONTEXT.reset(token)
 
 
 def _returned(returns: Any, made: Any, written: dict[Any, Any]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextvars import ContextVar
 from typing import Any
 
 import rushlight as torch
@@ -14,6 +15,8 @@ class Level(threading.local):
     depth = 0
 
 
+# What a function of register_fake is given by torch.library.get_ctx().
+CONTEXT: ContextVar[Any] = ContextVar("fake context", default=None)
 LEVEL = Level()
 
 
