@@ -25,7 +25,7 @@ from rushlight._engine.names.alternatives import attribute
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight.autograd import Function
 from rushlight.export.overloads import fits, overloads, recorded
-from rushlight.library.below import CONTEXT as _CONTEXT, LEVEL
+from rushlight.library.below import LEVEL, get_ctx as get_ctx
 from rushlight.library.fallback import falls_back, followed
 from rushlight.library.inferring import infer_schema as infer_schema
 from rushlight.ops import NAMESPACES
@@ -418,20 +418,6 @@ def wrap_triton(triton_kernel: Any, /) -> Any:
     if not isinstance(triton_kernel, (JITFunction, Autotuner)):
         raise RuntimeError("wrap_triton only works on functions annotated with triton.jit or triton.autotune")
     return triton_kernel
-
-
-def get_ctx() -> Any:
-    """What a function of register_fake asks for sizes that depend on tensors' numbers, where a FakeTensorMode
-    called it. RuntimeError elsewhere, as for tensors on the meta device: nobody knows such a size there.
-    """
-    found = _CONTEXT.get()
-    if found is not None:
-        return found
-    raise RuntimeError(
-        "Attempted to call get_ctx() for the meta implementation of an op. You have presumably called "
-        "get_ctx() because the operator has a data-dependent output shape; if so, there is no such meta "
-        "implementation and this error is the correct behavior."
-    )
 
 
 def _op(op: Any) -> CustomOpDef:

@@ -1,4 +1,4 @@
-"""torch._C._AutoDispatchBelowAutograd: while it lives, ops run below autograd."""
+"""Ops that run below autograd, while a torch._C._AutoDispatchBelowAutograd lives, and ops that run as fakes."""
 
 from __future__ import annotations
 
@@ -18,6 +18,20 @@ class Level(threading.local):
 # What a function of register_fake is given by torch.library.get_ctx().
 CONTEXT: ContextVar[Any] = ContextVar("fake context", default=None)
 LEVEL = Level()
+
+
+def get_ctx() -> Any:
+    """What a function of register_fake asks for sizes that depend on tensors' numbers, where a FakeTensorMode
+    called it. RuntimeError elsewhere, as for tensors on the meta device: nobody knows such a size there.
+    """
+    found = CONTEXT.get()
+    if found is not None:
+        return found
+    raise RuntimeError(
+        "Attempted to call get_ctx() for the meta implementation of an op. You have presumably called "
+        "get_ctx() because the operator has a data-dependent output shape; if so, there is no such meta "
+        "implementation and this error is the correct behavior."
+    )
 
 
 class AutoDispatchBelowAutograd:
