@@ -1,4 +1,4 @@
-"""Ops that run below autograd, while a torch._C._AutoDispatchBelowAutograd lives, and ops that run as fakes."""
+"""Ops below autograd, while a torch._C._AutoDispatchBelowAutograd lives, and ops that run as fakes."""
 
 from __future__ import annotations
 
