@@ -42,8 +42,8 @@ def {name}({sig}):
     if compiled is None:
         return general({call})
     x = {a}._array
-    if x.ndim > 2 and not x.flags.c_contiguous and 1 in x.shape:
-        r = compute(compiled, (x,))  # NumPy has strides of its own for dims of size 1
+    if {a}._storage is not None and x.ndim > 2 and not x.flags.c_contiguous and 1 in x.shape:
+        r = compute(compiled, (x,))  # NumPy has strides of its own for dims of size 1 of views
     else:
         r = compiled.fn(x) if x.size < BIG else compiled.large(x)
 {made}    if {a}._grad_node is not None and LOCAL.enabled:
