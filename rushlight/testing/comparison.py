@@ -260,6 +260,11 @@ def tolerances(rules: Rules, *dtypes: Any) -> tuple[float, float]:
     return _widest(_TOLERANCES, dtypes)
 
 
+def default_tolerances(*tensors: Any) -> tuple[float, float]:
+    """rtol and atol that assert_close takes for tensors of these dtypes where none are given."""
+    return _widest(_TOLERANCES, [x.dtype for x in tensors])
+
+
 def _widest(table: dict[Any, tuple[float, float]], dtypes: Any) -> tuple[float, float]:
     rtols, atols = zip(*(table.get(dtype, (0.0, 0.0)) for dtype in dtypes))
     return max(rtols), max(atols)

@@ -228,3 +228,62 @@ def test_the_trace_of_a_modules_forward_is_a_module():
 def test_a_trace_gathers_behind_dots(of):
     x, i = torch.randn(4, 4, 4, 4), torch.tensor([0, 2])
     assert torch.equal(torch.jit.trace(of, (x, i))(x, i), of(x, i))
+
+
+def _words_drawn(run) -> int:
+    """How many numbers of 24 bits a call takes of the generator."""
+    torch.manual_seed(0)
+    numbers = torch.rand(2000)
+    torch.manual_seed(0)
+    run()
+    return int((numbers == torch.rand(1)).nonzero()[0])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_check_draws_random_numbers_as_any_run() -> None:
+    def noisy(x):
+        return torch.rand(100) + x
+
+    x = torch.zeros(100)
+    assert _words_drawn(lambda: torch.jit.trace(noisy, (x,), check_trace=False)) == 100
+    assert _words_drawn(lambda: torch.jit.trace(noisy, (x,))) == 400
+    assert _words_drawn(lambda: torch.jit.trace(noisy, (x,), check_inputs=[(x,), (x + 1,)])) == 700
+    # Dropout of zeros is the same each time, so the repeated trace is run, too.
+    assert _words_drawn(lambda: torch.jit.trace(nn.Dropout(), (x,))) == 1000
+
+
+def test_the_check_moves_statistics_as_any_run() -> None:
+    x = torch.arange(12.0).view(4, 3)
+    for options, runs in (({}, 5), ({"check_trace": False}, 1), ({"check_inputs": [(torch.ones(4, 3),)]}, 5)):
+        norm = nn.BatchNorm1d(3)
+        torch.jit.trace(norm, (x,), **options)
+        assert int(norm.num_batches_tracked) == runs
+    norm = nn.BatchNorm1d(3)
+    torch.jit.trace(norm, (x,))
+    torch.testing.assert_close(norm.running_mean, torch.tensor([1.8427952, 2.2523048, 2.6618152]))
+
+
+def test_which_runs_are_recorded_and_know_gradients() -> None:
+    seen = []
+
+    class Two(nn.Module):
+        def forward(self, x):
+            return x + 1
+
+        def other(self, x):
+            seen.append((torch.is_grad_enabled(), torch.jit.is_tracing()))
+            return x * 1
+
+    x = torch.ones(3)
+    torch.jit.trace_module(Two(), {"forward": x, "other": x})
+    assert seen == [(False, True), (True, True), (False, True), (False, False)]
+    calls = []
+    torch.jit.trace(lambda x: (calls.append(1), x * 2)[1], (x,), check_inputs=[(x,), (x,)])
+    assert len(calls) == 5
+
+
+def test_each_result_that_differs_is_told() -> None:
+    with pytest.warns(torch.jit.TracerWarning) as told:
+        torch.jit.trace(lambda x: (torch.rand(3) + x, x * 2, torch.rand(2)), (torch.ones(3),))
+    starts = [str(each.message)[:13] for each in told]
+    assert starts == ["Trace had non", "Output nr 1. ", "Output nr 3. "]

@@ -16,6 +16,7 @@ from rushlight.jit.program import execute
 from rushlight.jit.program.graphtext import GraphWriter
 from rushlight.jit.program.ir import Function, Node, inlined, walk
 from rushlight.jit.tracing.traced import TracerWarning, TracingCheckError
+from rushlight.testing.comparison import default_tolerances
 
 _RANDOM = re.compile(
     r"aten::(.*dropout|bernoulli|multinomial|normal|poisson|rrelu|rand|rand_like|randint|randint_like|randn|"
@@ -23,6 +24,7 @@ _RANDOM = re.compile(
 )
 
 
+@torch.no_grad()
 def check(
     traced: Function,
     again: Callable[[tuple[Any, ...]], tuple[Function, tuple[Any, ...]]],
@@ -33,24 +35,26 @@ def check(
 ) -> None:
     """Record `func` again, on copies of inputs: again(inputs) gives the program and what its first
     argument is (self). Warns where results of `run` (the program) and `func` are not within the tolerance;
-    TracingCheckError where the two programs differ, or the constants in them.
+    TracingCheckError where the two programs differ, or the constants in them. Each run draws random numbers
+    and moves a module's buffers as any does, as PyTorch's check: what follows depends on how many there are.
     """
-    results = {}
-    with torch.random.fork_rng():
-        second, own = again(copies(inputs))
-        repeated = _bound(execute.entry(second, declaration(second)), own)
-        for what, call in (("trace", run), ("Python function", func), ("repeated trace", repeated)):
-            try:
-                results[what] = [x for x in flatten(call(*copies(inputs)))[0] if isinstance(x, torch.Tensor)]
-            except Exception as error:
-                text = textwrap.indent(str(error), "\t")
-                message = (
-                    f"encountered an exception while running the {what} with test inputs.\nException:\n{text}"
-                )
-                raise TracingCheckError(*_differences(traced, second), extra_msg=message) from error
-    same = _same_results(traced, results["trace"], results["Python function"], "Python function", tolerance)
-    if same:
-        _same_results(traced, results["trace"], results["repeated trace"], "repeated trace", tolerance)
+    second, own = again(copies(inputs))
+
+    def ran(call: Callable[..., Any], what: str) -> list[Any]:
+        try:
+            found = call(*copies(inputs))
+        except Exception as error:
+            text = textwrap.indent(str(error), "\t")
+            message = (
+                f"encountered an exception while running the {what} with test inputs.\nException:\n{text}"
+            )
+            raise TracingCheckError(*_differences(traced, second), extra_msg=message) from error
+        return [x for x in (found if isinstance(found, tuple) else (found,)) if isinstance(x, torch.Tensor)]
+
+    results = ran(run, "trace")
+    if _same_results(traced, results, ran(func, "Python function"), "Python function", tolerance):
+        repeated = ran(_bound(execute.entry(second, declaration(second)), own), "repeated trace")
+        _same_results(traced, results, repeated, "repeated trace", tolerance)
     found = _differences(traced, second)
     if any(found):
         raise TracingCheckError(*found)
@@ -73,20 +77,33 @@ def copies(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 def _same_results(
     function: Function, ours: list[Any], theirs: list[Any], what: str, tolerance: float
 ) -> bool:
-    """Whether results are the same; warns of the first that is not."""
+    """Whether results are the same; warns of each that is not, within `tolerance` of its size and what is usual
+    for its dtype.
+    """
+    same = True
     for i, (a, b) in enumerate(zip(ours, theirs, strict=False)):
-        wide = torch.complex128 if a.is_complex() else torch.float64
+        usual = default_tolerances(a, b)[1]
         try:
-            torch.testing.assert_close(a.to(wide), b.to(wide), rtol=tolerance, atol=tolerance, equal_nan=True)
+            for one, other in zip(_wide(a), _wide(b), strict=True):
+                torch.testing.assert_close(one, other, rtol=tolerance, atol=usual, equal_nan=True)
         except AssertionError as error:
-            _warn_of_random_numbers(function)
+            if same:
+                _warn_of_random_numbers(function)
             warn(
                 f"Output nr {i + 1}. of the traced function does not match the corresponding output of the "
                 f"{what}. Detailed error:\n{error}",
                 TracerWarning,
             )
-            return False
-    return True
+            same = False
+    return same
+
+
+def _wide(x: Any) -> list[Any]:
+    """A result as float64 or complex128, dense; a nested one's parts."""
+    if x.is_nested:
+        return [part.double() for part in x.unbind()]
+    dense = x.dequantize() if x.is_quantized else x.to_dense() if x.is_mkldnn else x
+    return [dense.to(torch.complex128 if x.is_complex() else torch.float64)]
 
 
 def _warn_of_random_numbers(function: Function) -> None:

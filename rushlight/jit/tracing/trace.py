@@ -29,7 +29,7 @@ from rushlight.jit.program.ir import Function, Value
 from rushlight.jit.program.memory import sweep
 from rushlight.jit.program.types import BOOL, NONE, TENSOR, ClassType, Type, of_value, qualified
 from rushlight.jit.state import OUT_OF_PLACE, STACK
-from rushlight.jit.tracing.checking import check
+from rushlight.jit.tracing.checking import check, copies
 from rushlight.jit.tracing.lifting import lift
 from rushlight.jit.tracing.traced import TracedInt, TracerWarning, TracingCheckError, _plain
 from rushlight.jit.tracing.tracer import _AT, Tracer
@@ -105,7 +105,8 @@ def trace(
         _record(func, second, None, _like(inputs, given), strict)
         return second, ()
 
-    for given in [inputs, *map(_inputs, check_inputs or ())] * bool(check_trace):
+    checked = [inputs] if check_inputs is None else map(_inputs, check_inputs)
+    for given in checked if check_trace else ():
         check(function, again, made, _by_place(func, given), given, check_tolerance)
     return made
 
@@ -131,32 +132,30 @@ def trace_module(
     if more.get("example_inputs_is_kwarg"):
         inputs = {name: _by_name(getattr(mod, name), None, given) for name, given in inputs.items()}
     owner = _class_of(mod, {})
+    made = _wrapped(mod, owner, {})
+    checked = [inputs] if check_inputs is None else check_inputs
     for name, given in inputs.items():
         _method(mod, owner, name, _inputs(given), strict)
-    made = _wrapped(mod, owner, {})
-    for each in [inputs, *(check_inputs or ())] * bool(check_trace):
-        for name, given in each.items():
-            kept = [(b, b.detach().clone()) for b in mod.buffers()]
-
-            def again(
-                clones: tuple[Any, ...], name: str = name, given: Any = given
-            ) -> tuple[Function, tuple[Any, ...]]:
-                second = _class_of(mod, {})
-                method = _method(mod, second, name, _like(given, clones), strict)
-                return method, (_wrapped(mod, second, {}),)
-
-            check(
-                owner.methods[name],
-                again,
-                getattr(made, name),
-                _by_place(getattr(mod, name), _inputs(given)),
-                _inputs(given),
-                check_tolerance,
-            )
-            with torch.no_grad():
-                for buffer, before in kept:
-                    buffer.copy_(before)
+        for each in checked if check_trace else ():
+            _check_method(mod, made, owner, name, each, check_tolerance, strict)
     return made
+
+
+def _check_method(
+    mod: Module, made: Any, owner: ClassType, name: str, inputs: Any, tolerance: float, strict: bool
+) -> None:
+    """Compare a method with the module's, recorded once more with all methods of `inputs`."""
+    mine = _inputs(inputs[name])
+
+    def again(clones: tuple[Any, ...]) -> tuple[Function, tuple[Any, ...]]:
+        second = _class_of(mod, {})
+        for other, values in inputs.items():
+            like = _like(mine, clones) if other == name else copies(_inputs(values))
+            _method(mod, second, other, like, strict)
+        return second.methods[name], (_wrapped(mod, second, {}),)
+
+    by_place = _by_place(mod if name == "forward" else getattr(mod, name), mine)
+    check(owner.methods[name], again, getattr(made, name), by_place, mine, tolerance)
 
 
 def _method(mod: Any, owner: ClassType, name: str, inputs: tuple[Any, ...], strict: bool) -> Function:
