@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import rushlight as torch
@@ -26,6 +26,7 @@ from rushlight.fx.node import Node, map_aggregate
 from rushlight.fx.proxy import Proxy
 from rushlight.fx.tracer import GraphAppendingTracer, _types
 from rushlight.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
+from rushlight.utils.weak import WeakIdKeyDictionary
 
 __all__ = [
     "ProxyTorchDispatchMode",
@@ -247,21 +248,18 @@ def make_fx(
         mode = ProxyTorchDispatchMode(tracer, tracing_mode, decomposition_table)
         mode.refuses, mode.pre_dispatch = _error_on_data_dependent_ops, pre_dispatch
         leaves, spec = flatten(args)
-        names = _names(f, args)
-        own = []
+        names, real = _names(f, args), tracing_mode == "real"
+        own, copied = [], WeakIdKeyDictionary()  # an argument given twice is the input that comes last
         for name, leaf in zip(names, leaves, strict=True):
             node = tracer.graph.placeholder(name)
             if not isinstance(leaf, torch.Tensor):
                 node.meta["val"] = leaf
             else:
-                leaf = (
-                    leaf.detach()
-                    .clone(memory_format=torch.preserve_format)
-                    .requires_grad_(leaf.requires_grad)
-                )
+                leaf = leaf if real else copied.setdefault(leaf, _copy(leaf))
                 mode.knows(leaf, node)
             own.append(leaf)
-        with mode:
+        # Without numbers of its own the function moves neither its arguments nor the generator.
+        with mode, nullcontext() if real else torch.random.fork_rng():
             found = f(*spec.unflatten(own))
         # What is given back may be an argument, or a container.
         result = tree_map(mode.argument, found)
@@ -273,6 +271,10 @@ def make_fx(
         return _flattening(module) if nested else module
 
     return traced
+
+
+def _copy(x: torch.Tensor) -> torch.Tensor:
+    return x.detach().clone(memory_format=torch.preserve_format).requires_grad_(x.requires_grad)
 
 
 def _flattening(module: GraphModule) -> GraphModule:

@@ -347,6 +347,12 @@ def _normal_around(input: Tensor | Number, std: Tensor | Number, generator: Any 
     return _rounded(made + (input if isinstance(input, np.ndarray) else made.dtype.type(input)), made)
 
 
+@_normal_around.shape_rule
+def _normal_around_shape(input: Any, std: Any, generator: Any = None) -> Any:
+    like = input if hasattr(input, "new_empty") else std
+    return like.new_empty(broadcast_shapes(*(getattr(x, "shape", ()) for x in (input, std))))
+
+
 def _rounded(wide: Array, like: Array) -> Array:
     return wide.astype(like.dtype, copy=False)
 
