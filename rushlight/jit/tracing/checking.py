@@ -77,8 +77,8 @@ def copies(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 def _same_results(
     function: Function, ours: list[Any], theirs: list[Any], what: str, tolerance: float
 ) -> bool:
-    """Whether results are the same; warns of each that is not, within `tolerance` of its size and what is usual
-    for its dtype.
+    """Whether results are the same; warns of each that is not, within `tolerance` of its size and what is
+    usual for its dtype.
     """
     same = True
     for i, (a, b) in enumerate(zip(ours, theirs, strict=False)):
