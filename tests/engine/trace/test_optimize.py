@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import pytest
 
 import rushlight as torch
@@ -24,7 +26,7 @@ def test_optimize_hands_graphs_on():
     assert [n.op for n in keeper.graphs[0].graph.nodes] == [
         "placeholder",
         "call_function",
-        "call_function",
+        "call_method",
         "output",
     ]
     behind = CompileCounterWithBackend("eager")
@@ -120,7 +122,7 @@ def test_written_results_and_gradients_are_graphs_that_run():
     for _ in range(4):
         assert compiled(a, b).tolist() == [-1.0] * 3
         assert a.tolist() == [1.0] * 3
-    assert [n.target for n in keeper.graphs[0].graph.nodes if n.op == "call_method"] == ["copy_", "sub_"]
+    assert [n.target for n in keeper.graphs[0].graph.nodes][3:5] == ["copy_", operator.isub]
     a.requires_grad_()
     assert dynamo.optimize(keeper)(trained)(a, b).allclose(torch.sigmoid(b + b))
 
