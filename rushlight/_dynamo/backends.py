@@ -9,7 +9,7 @@ from typing import Any
 
 from rushlight._dynamo import config
 from rushlight._dynamo.exc import BackendCompilerFailed, FailOnRecompileLimitHit, Unsupported
-from rushlight._dynamo.graphs import graph_of, private
+from rushlight._dynamo.graphs.writing import graph_of, private
 from rushlight._dynamo.inputs import Call, examples, tell_shapes
 from rushlight._dynamo.kinds import Said, Sizes, SizesOfKind, but_for_twins, kind_of, nodes_of
 from rushlight._dynamo.marks import marked

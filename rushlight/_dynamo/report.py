@@ -148,7 +148,7 @@ def segments(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Explain
 
 def _module(node: Node) -> Any:
     """A module of the ops up to a node, which gives what the last of them has made."""
-    from rushlight._dynamo.graphs import graph_of  # few programs need torch.fx
+    from rushlight._dynamo.graphs.writing import graph_of  # few programs need torch.fx
 
     nodes = [n for n in node.path() if n.step is not None and n.said is not None]
     if not nodes:

@@ -122,7 +122,7 @@ def _writer() -> Callable[[Told], Any] | None:
     within = None if recorder is None else recorder.region
     if within is None or within.program is None or not within.mine() or within.unit is not None:
         return None
-    from rushlight._dynamo import branches  # few programs need torch.fx
+    from rushlight._dynamo.graphs import branches  # few programs need torch.fx
 
     return branches.told
 

@@ -86,7 +86,7 @@ class Wrap(HigherOrderOperator):
         def called(*args: Any, **kwargs: Any) -> Any:
             if not TAPE:
                 return function(*args, **kwargs)
-            from rushlight._dynamo.branches import wrapped  # few programs need torch.fx
+            from rushlight._dynamo.graphs.branches import wrapped  # few programs need torch.fx
 
             return wrapped(self, "wrap_body", how, lambda: function(*args, **kwargs))
 

@@ -32,7 +32,7 @@ from rushlight._engine.kernels.runtime.tiers import at_once
 from rushlight._engine.tensors.lazy_views import Pending
 from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fresh, storage
 from rushlight._engine.tensors.tensor import Tensor, expect_unfilled
-from rushlight._engine.trace.as_written import as_written
+from rushlight._engine.trace.effects.as_written import as_written
 from rushlight._engine.trace.entrances import looks
 from rushlight._engine.trace.learning import ROOM, Learning
 from rushlight._engine.trace.passes.memory import RESTING

@@ -13,7 +13,7 @@ import numpy as np
 import rushlight as torch
 from rushlight import fx
 from rushlight._dynamo.exc import UncapturedHigherOrderOpError
-from rushlight._dynamo.graphs import CLOSING, Opening, Writer
+from rushlight._dynamo.graphs.writing import CLOSING, Opening, Writer
 from rushlight._dynamo.kinds import Said
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.pytree import flatten
