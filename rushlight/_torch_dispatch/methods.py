@@ -365,7 +365,7 @@ def told(name: str, plain: Callable[..., Any], *args: Any) -> Any:
 
 def _plain(name: str) -> Any:
     if name not in _PLAIN:
-        own = lookup("operator", name) if name.startswith("__") else getattr(Tensor, name)
+        own: Any = lookup("operator", name) if name.startswith("__") else getattr(Tensor, name)
         _PLAIN[name] = unasked(own)
     return _PLAIN[name]
 

@@ -210,7 +210,8 @@ class Conversion(_Tensor):
         return tensor_repr(self, contents=tensor_contents)
 
     def __str__(self) -> str:
-        return self.__repr__()
+        text: str = self.__repr__()
+        return text
 
     @asking_its_own
     def __format__(self, spec: str) -> str:
