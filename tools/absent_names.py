@@ -24,6 +24,7 @@ import sys
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from rushlight._engine.names import placeholders
@@ -158,6 +159,17 @@ def chosen(modules: dict[str, dict[str, str]], mentioned: set[str]) -> dict[str,
     return kept
 
 
+_NONE = object()
+
+
+def _attribute(owner: Any, name: str) -> Any:
+    """An attribute; _NONE where asking for it fails in whatever way."""
+    try:
+        return getattr(owner, name)
+    except Exception:
+        return _NONE
+
+
 @cache
 def there(name: str) -> bool:
     """Whether Rushlight itself has a name of torch or torchvision."""
@@ -167,13 +179,14 @@ def there(name: str) -> bool:
     parts[0] = {"torch": "rushlight", "torchvision": "rushlight_vision"}[parts[0]]
     found: Any = import_module(parts[0])
     for i, part in enumerate(parts[1:], 2):
-        try:
-            found = getattr(found, part)
-        except Exception:
+        inner, found = found, _attribute(found, part)
+        hidden = isinstance(inner, ModuleType) and not isinstance(found, ModuleType) and i < len(parts)
+        if found is _NONE or hidden:  # a package's function may have its module's name
             try:
                 found = import_module(".".join(parts[:i]))
             except ImportError:
-                return False
+                if found is _NONE:
+                    return False
     return not placeholders.is_absent(found)
 
 
