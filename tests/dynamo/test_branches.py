@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -331,3 +332,24 @@ def test_the_random_state_may_be_asked_for_within_a_graph() -> None:
         got = run(torch.ones(3))
         torch.manual_seed(7)
         assert all(map(torch.equal, got, g(torch.ones(3))))
+
+
+def test_what_a_branch_sees_is_as_it_was_for_other_threads() -> None:
+    weight, found = torch.full((2, 2), 3.0), list[Any]()
+
+    def true(x: Any) -> Any:
+        y = x @ weight
+        other = threading.Thread(target=lambda: found.append((weight + 0).tolist()))
+        other.start()
+        other.join()
+        return y + weight
+
+    def f(x: Any) -> Any:
+        return torch.cond(x.sum() > 0, true, lambda x: x - weight, (x,))
+
+    g, graphs = compiled(f, fullgraph=True)
+    x = torch.ones(2, 2)
+    for _ in range(3):
+        assert g(x).tolist() == [[9.0, 9.0], [9.0, 9.0]]
+    assert len(graphs) == 1 and len(found) >= 3
+    assert all(values == [[3.0, 3.0], [3.0, 3.0]] for values in found)

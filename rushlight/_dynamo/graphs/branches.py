@@ -20,7 +20,7 @@ from rushlight._engine.core.pytree import flatten
 from rushlight._engine.core.recording import region as heard_region
 from rushlight._engine.dispatch.interpreters import PLAIN
 from rushlight._engine.numerics.rng import default_engine
-from rushlight._engine.tensors.tensor import ARRAY, Tensor
+from rushlight._engine.tensors.tensor import Tensor, wrap
 from rushlight._engine.trace.matching import Region
 from rushlight._engine.trace.region_recorder import Suspended
 from rushlight._engine.trace.shells import makers
@@ -46,34 +46,51 @@ def _stand_in(t: Tensor, sliced: bool) -> Tensor:
 
 
 class _Hearing(Region):
-    """Hears a function. What it sees of the program has other memory meanwhile, so that nothing of the
-    program's is written to, or waited for.
+    """Hears a function. Tensors that it sees of the program stand for themselves in its ops with memory of
+    their own, so that nothing of the program's is written to, or waited for, and no other thread meets that.
     """
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, own: Sequence[Tensor]) -> None:
         super().__init__(trace)
-        self.replaced: dict[int, tuple[Tensor, Any, int]] = {}
+        self.own = {id(t) for t in own}
+        # By ids of tensors that are seen: these, and what stands for them; and the first by ids of the second.
+        self.stood: dict[int, tuple[Tensor, Tensor]] = {}
+        self.seen: dict[int, Tensor] = {}
 
-    def _enter(self, t: Tensor, parts: list[Any]) -> int:
-        of = t._kind
-        if id(t) not in self.replaced and not of.special and of.device.type == "cpu":
-            array = makers().peek(t)
-            like = t._hidden.layout if array is None else array
-            version = 0 if t._storage is None else t._storage.version
-            self.replaced[id(t)] = t, array, version
-            ARRAY.__set__(t, _like(like))
-        return super()._enter(t, parts)
+    def _match_op(self, row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        found = super()._match_op(row, call, self._standing(args), self._standing(kwargs))
+        return self.seen.get(id(found), found)
 
-    def give_back(self) -> None:
-        """Give what was seen its own memory again."""
-        for t, array, version in self.replaced.values():
-            if array is None:
-                ARRAY.__delete__(t)
-            else:
-                ARRAY.__set__(t, array)
-            if t._storage is not None:
-                t._storage.version = version
-        self.replaced.clear()
+    def _standing(self, tree: Any) -> Any:
+        """Arguments with what stands for the tensors that are seen."""
+        cls = tree.__class__
+        if cls in (list, tuple):
+            return cls([self._standing(v) for v in tree])
+        if cls is dict:
+            return {name: self._standing(v) for name, v in tree.items()}
+        if cls not in PLAIN or id(tree) in self.own or id(tree) in self.seen:
+            return tree
+        known = self.stood.get(id(tree))
+        if known is None:
+            of = tree._kind
+            if of.special or of.device.type != "cpu" or self.place_of(tree) is not None:
+                return tree
+            known = self.stood[id(tree)] = tree, _unread(tree)
+            self.seen[id(known[1])] = tree
+        return known[1]
+
+    def forget(self) -> None:
+        """Let what was seen go: a region is one of a cycle, and what lives is a result of the graph around."""
+        self.stood.clear()
+        self.seen.clear()
+
+
+def _unread(t: Tensor) -> Tensor:
+    """A tensor like that one, at its place in autograd's graph, without its data."""
+    array = makers().peek(t)
+    like = wrap(_like(t._hidden.layout if array is None else array), t._kind)
+    like._grad_node, like._output_nr = t._grad_node, t._output_nr
+    return like
 
 
 def _like(a: Any) -> Any:
@@ -124,10 +141,10 @@ def heard(of: Function, given: Sequence[Tensor], sliced: Sequence[bool]) -> Body
     """A function's ops; None where they are no single graph, write to what they get, or give no tensors."""
     trace = Trace()
     trace.program = lambda *which: _Inert()
-    region: Any = _Hearing(trace)
+    own = list(map(_stand_in, given, sliced))
+    region: Any = _Hearing(trace, own)
     engine = default_engine()
     state, enabled = engine.get_state(), LOCAL.enabled
-    own = list(map(_stand_in, given, sliced))
     try:
         with region.at(trace.root):
             number = region.number
@@ -142,7 +159,7 @@ def heard(of: Function, given: Sequence[Tensor], sliced: Sequence[bool]) -> Body
     except Exception:  # of whatever kind: the program meets it where the function runs on its own tensors
         return None
     finally:
-        region.give_back()
+        region.forget()
         engine.set_state(state)
         LOCAL.enabled = enabled
     if any([all([ref() is not t for t in leaves]) for ref in made if ref() is not None]):
@@ -165,7 +182,7 @@ def _inputs(region: Any, own: list[Tensor]) -> list[tuple[int, Any]] | None:
         t = ref()
         if t is None:
             return None
-        found.append((place, given.get(id(t), t)))
+        found.append((place, given.get(id(t), region.seen.get(id(t), t))))
     return found
 
 
