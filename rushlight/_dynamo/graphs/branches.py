@@ -53,7 +53,7 @@ class _Hearing(Region):
     def __init__(self, trace: Trace, own: Sequence[Tensor]) -> None:
         super().__init__(trace)
         self.own = {id(t) for t in own}
-        # By ids of tensors that are seen: these, and what stands for them; and the first by ids of the second.
+        # By ids of tensors that are seen: these, and what stands for them; the first by ids of the second.
         self.stood: dict[int, tuple[Tensor, Tensor]] = {}
         self.seen: dict[int, Tensor] = {}
 
@@ -80,7 +80,7 @@ class _Hearing(Region):
         return known[1]
 
     def forget(self) -> None:
-        """Let what was seen go: a region is one of a cycle, and what lives is a result of the graph around."""
+        """Let what was seen go: a region is part of a cycle, and what lives is a result of the graph."""
         self.stood.clear()
         self.seen.clear()
 
