@@ -234,27 +234,35 @@ def result_memory(
     """
     if all([a.flags.c_contiguous for a in operands]):
         return None
-    return laid_out(*result_layout(operands, copied, beside), dtype)
+    return in_order(*result_order(operands, copied, beside), dtype)
 
 
-def result_layout(
+def result_order(
     operands: Sequence[Array], copied: Sequence[int] = (), beside: Sequence[int] = ()
-) -> tuple[Ints, tuple[Ints, ...]]:
-    """The shape of a pointwise result, and the operands' strides over its dims, by which it is laid out."""
-    given = [(a.shape, a.strides) for a in operands]
-    for k in copied:
-        given[k] = given[k][0], strides_like(*given[k])
-    sizes = next((g[0] for k, g in enumerate(given) if k not in beside), ())
-    if len(sizes) == 4 and 1 in sizes:
-        counted = zip(operands, given, strict=True)
-        alike = {
-            (g[0], g[1] if k in copied else tuple([s // a.itemsize for s in g[1]]))
-            for k, (a, g) in enumerate(counted)
-            if k not in beside
-        }
-        if len(alike) == 1 and _lies_channels_last(*alike.pop()):
-            return sizes, (channels_last_strides(sizes),)
-    return _broadcast(tuple(given))
+) -> tuple[Ints, Ints | None]:
+    """How `in_order` is to make a pointwise result's memory, which is laid out by its operands."""
+    return order_of(tuple([(a.shape, a.strides, a.itemsize) for a in operands]), tuple(copied), tuple(beside))
+
+
+@lru_cache(maxsize=4096)
+def order_of(
+    operands: tuple[tuple[Ints, Ints, int], ...], copied: Ints, beside: Ints
+) -> tuple[Ints, Ints | None]:
+    """The same of operands' (shapes, strides, bytes of an element)."""
+    given = [
+        (sizes, strides_like(sizes, strides) if k in copied else strides, 1 if k in copied else size)
+        for k, (sizes, strides, size) in enumerate(operands)
+    ]
+    asked = {
+        (sizes, tuple([s // size for s in strides]))
+        for k, (sizes, strides, size) in enumerate(given)
+        if k not in beside
+    }
+    if len(asked) == 1:
+        sizes, strides = asked.pop()
+        if len(sizes) == 4 and 1 in sizes and _lies_channels_last(sizes, strides):
+            return _arranged(sizes, (channels_last_strides(sizes),))
+    return _arranged(*_broadcast([(sizes, strides) for sizes, strides, _ in given]))
 
 
 def _lies_channels_last(sizes: Ints, strides: Ints) -> bool:
@@ -268,8 +276,7 @@ def _lies_channels_last(sizes: Ints, strides: Ints) -> bool:
     return True
 
 
-@lru_cache(maxsize=4096)
-def _broadcast(operands: tuple[tuple[Ints, Ints], ...]) -> tuple[Ints, tuple[Ints, ...]]:
+def _broadcast(operands: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, tuple[Ints, ...]]:
     """The common shape, and each operand's strides over its dims."""
     shape = np.broadcast_shapes(*[sizes for sizes, _ in operands])
     return shape, tuple(
@@ -310,8 +317,13 @@ def tiled(a: Array, times: Ints) -> Array:
 
 def laid_out(shape: Ints, operands: tuple[Ints, ...], dtype: Any) -> Array:
     """Fresh memory whose dims are in the order of these operands' strides."""
-    sizes, turned = _arranged(shape, operands)
-    return np.empty(sizes, dtype).transpose(turned) if turned else np.empty(sizes, dtype)
+    return in_order(*_arranged(shape, operands), dtype)
+
+
+def in_order(sizes: Ints, turned: Ints | None, dtype: Any) -> Array:
+    """Fresh memory of dims that are turned then, if they are."""
+    made = np.empty(sizes, dtype)
+    return made if turned is None else made.transpose(turned)
 
 
 @lru_cache(maxsize=4096)

@@ -77,3 +77,32 @@ def test_one_image_whose_channels_lie_together_by_chance(f, strides):
     assert [f(x).stride() for _ in range(4)] == [strides] * 4
     compiled = torch.compile(f)
     assert [compiled(x).stride() for _ in range(6)] == [strides] * 6
+
+
+# What PyTorch gives for an image whose height, or width, is 1.
+AS_IT_LIES = [
+    lambda x: torch.relu(x),
+    lambda x: torch.exp(torch.relu(x)),
+    lambda x: torch.nn.functional.leaky_relu(x.relu(), 0.2),
+    lambda x: torch.clamp(x, 0, 1).neg(),
+    lambda x: (x + x).tanh() * 2,
+    lambda x: torch.lerp(x, x * 2, 0.5),
+]
+
+
+@pytest.mark.parametrize("f", AS_IT_LIES)
+@pytest.mark.parametrize("sizes", [(1, 3, 1, 4), (1, 3, 4, 1), (1, 3, 4, 4)])
+def test_channels_last_with_dims_of_size_1(f, sizes):
+    # Results are in channels last as well, so that what reads them finds the format.
+    x = torch.randn(sizes).to(memory_format=torch.channels_last)
+    assert [f(x).stride() for _ in range(4)] == [x.stride()] * 4
+    compiled = torch.compile(f)
+    assert [compiled(x).stride() for _ in range(6)] == [x.stride()] * 6
+
+
+def test_a_batch_of_one_turned():
+    # PyTorch's strides, where operands agree on them and where one is broadcast.
+    x = torch.randn(1, 3, 5).transpose(1, 2)
+    for f in (torch.relu, lambda x: x + x, lambda x: x * 2, lambda x: x * torch.ones(3), torch.square):
+        assert [f(x).stride() for _ in range(4)] == [(15, 1, 5)] * 4
+        assert torch.equal(f(x), f(x.contiguous()))

@@ -14,7 +14,6 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,13 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import TRACES, Node, backward_name, new, next_seq
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.device import CPU, META
-from rushlight._engine.core.layout import broadcast_shapes, check_apart_from_itself, result_memory
+from rushlight._engine.core.layout import (
+    broadcast_shapes,
+    check_apart_from_itself,
+    in_order,
+    order_of,
+    result_memory,
+)
 from rushlight._engine.core.promotion import of_number
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.core.services import service
@@ -47,14 +52,13 @@ from rushlight._engine.dispatch.runners.refused_dtypes import check_dtype
 from rushlight._engine.kernels.loops.pointwise import pointwise
 from rushlight._engine.ops.atoms import ATOMS
 from rushlight._engine.ops.expressions import Expr, inputs, m, narrowed, substitute, symbol, toposort
-from rushlight._engine.ops.row_kernels import BIG, broad
+from rushlight._engine.ops.row_kernels import BIG, BROAD, broad
 from rushlight._engine.ops.table import WIDE_DTYPES, refused_on_cuda
 from rushlight._engine.tensors.kind import Kind, kind
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, Tensor, wrap
 
 Array = np.ndarray[Any, Any]
-_size = attrgetter("size")
 # What the classes of formulas' nodes share.
 _NODE = {"__slots__": (), "apply": apply, "release": release}
 # Every Formula that is alive.
@@ -95,7 +99,7 @@ class CompiledFormula:
     ) -> None:
         self.kernel = kernel
         # The places of operands that PyTorch converts first, and of numbers that are no operands to it.
-        self.copied, self.beside = copied, beside
+        self.copied, self.beside = tuple(copied), tuple(beside)
         # The class of the nodes, None where the result has no gradient; what they keep, by the
         # set of operands whose gradients are wanted (one bit each).
         self.node = node if node is not None and result.dtype.category >= dt.FLOATING else None
@@ -106,7 +110,7 @@ class CompiledFormula:
         self.scalar_np = scalar_np
         self.complex_ = complex_
         if result.backend is not None:
-            run = partial(compute_on_host, kernel, result, tuple(copied), tuple(beside))
+            run = partial(compute_on_host, kernel, result, self.copied, self.beside)
             self.fn = self.large = result.backend.launcher(Launch(result.backend, kernel, run, there))
         else:
             kernel.on_ready(self._ready)
@@ -340,14 +344,28 @@ class Formula:
         return matched or None
 
     @staticmethod
+    def compute_ordered(compiled: CompiledFormula, seen: Any, arrays: tuple[Array, ...]) -> Any:
+        """`compute` of operands that do not all lie in C's order, sooner where the result is small; seen:
+        shape, strides and bytes of an element of each.
+        """
+        of = compiled.result_kind
+        if of.backend is None:
+            out = in_order(*order_of(seen, compiled.copied, compiled.beside), of.np)
+            if out.size < BROAD:
+                return compiled.fn(*arrays, out=out)
+        return Formula.compute(compiled, arrays)
+
+    @staticmethod
     def compute(compiled: CompiledFormula, arrays: Sequence[Array]) -> Any:
         """Run the kernel; broadcasting errors are PyTorch's."""
         try:
             of, out = compiled.result_kind, None
             if of.backend is None:
                 out = result_memory(arrays, of.np, compiled.copied, compiled.beside)
-            largest = max(arrays, key=_size)
-            run = compiled.large if largest.size >= BIG or broad(largest, arrays) else compiled.fn
+            sizes = [a.size for a in arrays]
+            most = max(sizes)
+            large = most >= BROAD and (most >= BIG or broad(arrays[sizes.index(most)], arrays))
+            run = compiled.large if large else compiled.fn
             return run(*arrays) if out is None else run(*arrays, out=out)
         except ValueError:
             broadcast_shapes(*(a.shape for a in arrays))

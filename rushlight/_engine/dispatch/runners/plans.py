@@ -27,7 +27,7 @@ from rushlight._engine.autograd.in_place import ViewStep, view_of
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.accelerator import Interface
 from rushlight._engine.core.callers import warn
-from rushlight._engine.core.layout import laid_out, result_layout
+from rushlight._engine.core.layout import in_order, result_order
 from rushlight._engine.core.numpy_warnings import hush, raises_no_flags, restore
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch.generated_code import MAKING, compile_function, forget, keep, made
@@ -115,8 +115,8 @@ class Script:
         """Code for the memory of a pointwise result, where it is laid out by its operands; else empty."""
         if all([a.flags.c_contiguous for a in arrays]):
             return ""
-        layout = result_layout(arrays, compiled.copied, compiled.beside)
-        return self._line(f"{self._constant(partial(laid_out, *layout, result._array.dtype))}()")
+        order = result_order(arrays, compiled.copied, compiled.beside)
+        return self._line(f"{self._constant(partial(in_order, *order, result._array.dtype))}()")
 
     def _call(
         self, function: str, operands: Sequence[Any], result: Any, gives_array: bool = False, out: str = ""

@@ -42,8 +42,9 @@ def {name}({sig}):
     if compiled is None:
         return general({call})
     x = {a}._array
-    if {a}._storage is not None and x.ndim > 2 and not x.flags.c_contiguous and 1 in x.shape:
-        r = compute(compiled, (x,))  # NumPy has strides of its own for dims of size 1 of views
+    if x.base is not None and x.ndim > 2 and not x.flags.c_contiguous and 1 in x.shape:
+        # NumPy has strides of its own for dims of size 1; what it laid out itself has no base.
+        r = compute_ordered(compiled, ((x.shape, x.strides, x.itemsize),), (x,))
     else:
         r = compiled.fn(x) if x.size < BIG else compiled.large(x)
 {made}    if {a}._grad_node is not None and LOCAL.enabled:
@@ -70,7 +71,8 @@ def {name}({sig}):
     x = {a}._array
     try:
         if not x.flags.c_contiguous and (x.strides != y.strides or 1 in x.shape):
-            r = compute(compiled, (x, y))  # laid out as the first
+            seen = (x.shape, x.strides, x.itemsize), (y.shape, y.strides, y.itemsize)
+            r = compute_ordered(compiled, seen, (x, y))  # laid out as the first
         else:
             r = compiled.fn(x, y) if x.size < FEW and y.size < FEW or (
                 x.size < BIG and y.size < BIG and (x.shape == y.shape or few(x.shape, y.shape))
@@ -104,11 +106,14 @@ def make(formula, general, check):
         {check}
         {arrays}
         compiled = compiled_by_kinds.get(({key},))
-        if compiled is None or compiled.result_kind.off_cpu{apart}:
+        if compiled is None or compiled.result_kind.off_cpu:
             return formula({values})
         {scalars}
         try:
-            r = compiled.fn({operands}) if {small} else compiled.large({operands})
+            if {apart}:
+                r = compute_ordered(compiled, ({seen},), ({operands},))
+            else:
+                r = compiled.fn({operands}) if {small} else compiled.large({operands})
         except ValueError:
             return formula({values})
 {made}        if ({tracked}) and LOCAL.enabled:
@@ -201,7 +206,7 @@ SCOPE: dict[str, Any] = {
     "LOCAL": LOCAL,
     "NUMBERS": NUMBERS,
     "scalar": scalar,
-    "compute": Formula.compute,
+    "compute_ordered": Formula.compute_ordered,
     "storage": storage,
     "to_be_recorded": to_be_recorded,
 }
@@ -376,24 +381,20 @@ def _maker(classes: tuple[type | None, ...], checked: bool, in_place: bool = Fal
     tensors = [v for v in values if v not in numbers]
     arrays = {v: v.replace("v", "x") for v in values}
     kinds = [f"({v}._kind, not {arrays[v]}.shape)" if v in tensors else f"{v}.__class__" for v in values]
-    apart = (
-        [f" or ({v} is not v0 and {v}._storage is s)" for v in tensors[1:]]
-        if in_place
-        else [
-            *[f" or not {arrays[v]}.flags.c_contiguous" for v in tensors[:-1]],
-            *[
-                f" or ({x}.ndim > 2 and not {x}.flags.c_contiguous and 1 in {x}.shape)"
-                for x in map(arrays.get, tensors[-1:])
-            ],
-        ]
-    )
+    if in_place:
+        apart = "".join([f" or ({v} is not v0 and {v}._storage is s)" for v in tensors[1:]])
+    else:
+        *others, last = [arrays[v] for v in tensors]
+        odd = f"{last}.base is not None and {last}.ndim > 2 and not {last}.flags.c_contiguous"
+        apart = " or ".join([*[f"not {x}.flags.c_contiguous" for x in others], f"{odd} and 1 in {last}.shape"])
     text = (_PLAN_IN_PLACE if in_place else _PLAN).format(
         given=", ".join(given),
         values=", ".join(values),
         check=f"check({', '.join(given)})" * checked,
         arrays="; ".join(f"{arrays[v]} = {v}._array" for v in tensors),
         key=", ".join(kinds),
-        apart="".join(apart),
+        apart=apart,
+        seen=", ".join(f"({x}.shape, {x}.strides, {x}.itemsize)" for x in arrays.values()),
         scalars="; ".join(f"{arrays[v]} = scalar({v}, compiled.scalar_np)" for v in numbers),
         operands=", ".join(arrays.values()),
         small=" and ".join(f"{arrays[v]}.size < BIG" for v in tensors),
