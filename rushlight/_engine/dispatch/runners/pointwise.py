@@ -386,7 +386,8 @@ def _maker(classes: tuple[type | None, ...], checked: bool, in_place: bool = Fal
     else:
         *others, last = [arrays[v] for v in tensors]
         odd = f"{last}.base is not None and {last}.ndim > 2 and not {last}.flags.c_contiguous"
-        apart = " or ".join([*[f"not {x}.flags.c_contiguous" for x in others], f"{odd} and 1 in {last}.shape"])
+        unlike = [f"not {x}.flags.c_contiguous" for x in others]
+        apart = " or ".join([*unlike, f"{odd} and 1 in {last}.shape"])
     text = (_PLAN_IN_PLACE if in_place else _PLAN).format(
         given=", ".join(given),
         values=", ".join(values),
