@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import rushlight as torch
+from rushlight._engine.core.pytree import tree_map
 from rushlight.export import overloads
 from rushlight.export.functional import Functional
-from rushlight.fx.experimental.proxy_tensor import make_fx
+from rushlight.fx.experimental.proxy_tensor import make_fx, own_copy
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node
 
@@ -157,8 +158,11 @@ def joint(function: Flat, args: Sequence[Any], facts: Facts, table: Any = None) 
 
 def _recorded(run: Callable[..., Any], args: Sequence[Any], table: Any) -> GraphModule:
     state = torch.get_rng_state()
+    own = tree_map(
+        lambda a: own_copy(a) if _is_tensor(a) else a, args
+    )  # what it writes is written by its runs
     try:
-        made = make_fx(run, table)(*args)
+        made = make_fx(run, table)(*own)
     finally:
         torch.set_rng_state(state)
     _refuse_written_constants(_Functional(made.graph))

@@ -255,7 +255,7 @@ def make_fx(
             if not isinstance(leaf, torch.Tensor):
                 node.meta["val"] = leaf
             else:
-                leaf = leaf if real else copied.setdefault(leaf, _copy(leaf))
+                leaf = leaf if real else copied.setdefault(leaf, own_copy(leaf))
                 mode.knows(leaf, node)
             own.append(leaf)
         # Without numbers of its own the function moves neither its arguments nor the generator.
@@ -273,7 +273,8 @@ def make_fx(
     return traced
 
 
-def _copy(x: torch.Tensor) -> torch.Tensor:
+def own_copy(x: torch.Tensor) -> torch.Tensor:
+    """A leaf of the same values in memory of its own."""
     return x.detach().clone(memory_format=torch.preserve_format).requires_grad_(x.requires_grad)
 
 
