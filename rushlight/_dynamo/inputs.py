@@ -15,6 +15,7 @@ from typing import Any
 from rushlight import fx
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.trace.writes import filled
 from rushlight._subclasses.fake_tensor import FakeTensorMode
 from rushlight.nn import Module
 
@@ -32,11 +33,15 @@ class Call:
 
     def named(self, array: Any) -> Named | None:
         """The name and the tensor of this array, among what the call was given and its function holds."""
-        if self._found is None:
-            self._found = {}
-            for name, t in self._all():
-                self._found.setdefault(id(t._array), (name, t))
-        found = self._found.get(id(array))
+        known = self._found
+        if known is None:
+            every, known = list(self._all()), {}
+            held = [(name, t) for name, t in every if filled(t)]  # others are no inputs: they are to be made
+            for name, t in held:
+                known.setdefault(id(t._array), (name, t))
+            if len(held) == len(every):
+                self._found = known
+        found = known.get(id(array))
         return found if found is not None and found[1]._array is array else None
 
     def _all(self) -> Iterator[Named]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import linecache
 import operator
+import warnings
 from types import MethodType
 from typing import Any
 
@@ -645,3 +647,53 @@ def test_other_branches_on_data_do() -> None:
     for function in (branch, raises):
         with pytest.raises(torch._dynamo.exc.Unsupported):
             torch.compile(function, fullgraph=True)(torch.ones(3))
+
+
+def _names() -> Any:
+    return torch
+
+
+def test_a_function_that_is_no_method_of_its_first_argument() -> None:
+    def f(x: Any, y: Any) -> Any:
+        return _names().where(x > y, x, y) + x.where(y > 1, 3.0)
+
+    x, y = torch.arange(6.0), torch.full((6,), 2.0)
+    torch.testing.assert_close(torch.compile(f, backend="eager")(x, y), f(x, y))
+
+
+def test_reading_text_warns_of_nothing() -> None:
+    def f(x: Any) -> Any:
+        return x.add(1, alpha=len("\\n"))
+
+    text = "def f(x):\n    return x.add(1, alpha=len('\\d'))\n"
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        lines: Any = {}
+        exec(compile(text, "<escapes>", "exec"), lines)
+        before = len(given)
+        linecache.cache["<escapes>"] = (len(text), None, text.splitlines(True), "<escapes>")
+        for g in (f, lines["f"]):
+            assert torch.compile(g, backend="eager")(torch.ones(2)).tolist() == g(torch.ones(2)).tolist()
+    del linecache.cache["<escapes>"]
+    assert len(given) == before
+
+
+class _State:
+    last: Any = None
+
+
+_STATE = _State()
+
+
+def test_what_is_being_computed_lies_where_names_are_looked_for() -> None:
+    def f(x: Any, w: Any) -> Any:
+        _STATE.last = w + 1
+        _STATE.last *= x
+        _STATE.last = w + 1
+        _STATE.last /= x.relu()
+        return x - torch.neg(_STATE.last)
+
+    g = torch.compile(f, backend=lambda module, inputs: module)
+    for _ in range(4):
+        x, w = torch.rand(3) + 1, torch.rand(3, requires_grad=True)
+        torch.testing.assert_close(g(x, w), f(x, w))

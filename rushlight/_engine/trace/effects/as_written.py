@@ -66,9 +66,7 @@ def _method(func: Any, frame: Any, row: Any, writes: bool) -> tuple[str, str] | 
     """Whether a call is one of the op's method on a tensor."""
     if not isinstance(func, ast.Attribute) or func.attr != row.name + "_" * writes:
         return None
-    if "Tensor" not in row.where and not {"torch"}.intersection(row.where):
-        return None
-    if not hasattr(Tensor, func.attr):
+    if "Tensor" not in row.where or not hasattr(Tensor, func.attr):
         return None
     owner = _value(func.value, frame)
     return ("method", func.attr) if owner is _UNKNOWN or isinstance(owner, Tensor) else None
@@ -106,8 +104,8 @@ def _local(name: str, frame: Any) -> Any:
         return None
     names = frame.f_locals
     found = names.get(name, _UNKNOWN)
-    if sys.getrefcount(names) <= _ALONE:  # the frame keeps it, and would let no value go until it asks again
-        names.clear()
+    if names.__class__ is dict and sys.getrefcount(names) <= _ALONE:
+        names.clear()  # the frame keeps it, and would let no value go until it asks again
     return found
 
 
@@ -128,6 +126,8 @@ def _text(code: CodeType, at: int) -> Any:
         return None
     text[-1] = text[-1][:end]
     text[0] = text[0][begin:]
+    if any([b"\\" in line for line in text]):  # to read an unknown escape again would warn again
+        return None
     try:
         found: Any = ast.parse(b"".join(text).strip() if last == first else b"(" + b"".join(text) + b")")
     except SyntaxError:
