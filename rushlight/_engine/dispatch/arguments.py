@@ -177,7 +177,7 @@ def _int_item(row: Row, p: Param, value: Any, i: int, position: int) -> Any:
 
 def _float(row: Row, p: Param, value: Any, position: int) -> Any:
     if isinstance(value, Tensor) and value._geometry.ndim == 0:
-        return float(value)
+        return value._real_number()
     if not isinstance(value, (int, float, np.number)):
         _mismatch(row, p, "float", value, position)
     return value if value.__class__ in KEPT else float(value)

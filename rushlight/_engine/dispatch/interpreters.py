@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol, Self, TypeVar
 
-from rushlight._engine.tensors.tensor import BELOW as BELOW, WRAPPED, Tensor
+from rushlight._engine.tensors.of_class import PLAIN as PLAIN
+from rushlight._engine.tensors.tensor import BELOW as BELOW, WRAPPED
 
 _T = TypeVar("_T")
 
@@ -31,8 +32,6 @@ RECORDS: list[Any] = []
 DETAILED: list[Any] = []
 # Classes of interpreters that take many calls without any of what follows (compile()'s, trace/matching.py).
 MATCHERS: set[type] = set()
-# Classes whose instances need no look at __torch_function__; nn.Parameter joins them.
-PLAIN: set[type] = {Tensor}
 # Classes of arguments that take nothing over.
 SIMPLE = frozenset((int, float, bool, str, type(None), complex))
 

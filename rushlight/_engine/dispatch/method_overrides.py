@@ -12,12 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache, wraps
 from importlib.resources import files
+from itertools import takewhile
 from typing import Any, TypeVar
 
 from rushlight._engine.dispatch import interpreters
 from rushlight._engine.dispatch.overrides import ask, disabled, foreign
 from rushlight._engine.dispatch.replaced_methods import ReplacedMethods
 from rushlight._engine.ops.table import NAMES
+from rushlight._engine.tensors.of_class import changing
 from rushlight._engine.tensors.operators import OPERATORS
 from rushlight._engine.tensors.tensor import Tensor, lookup
 
@@ -77,7 +79,7 @@ class Listener:
             answer(self.plain.__set__, owner, (value,), {})
 
 
-_LISTENERS: dict[str, Listener] = {}
+_LISTENERS: dict[str, tuple[Any, Listener]] = {}  # with what Tensor itself holds of the name
 
 
 def before(
@@ -86,10 +88,31 @@ def before(
     """plain(...), which programs know as `shown`, unless a mode or a class among the arguments takes it over.
     Classes of ours that hear of rows do not: they hear of those that it consists of.
     """
+    if not interpreters.MODES and not kwargs:
+        for item in args:
+            if item.__class__ not in interpreters.PLAIN and item.__class__ not in interpreters.SIMPLE:
+                break
+        else:
+            return plain(*args)
     asked = _innermost() is not None or any(
         not hasattr(type(item).__torch_function__, "of_rows") for item in foreign(args, kwargs)
     )
     return _answer(shown, plain, args, kwargs) if asked else plain(*args, **kwargs)
+
+
+def asking(plain: Callable[..., Any], shown: Callable[[Any], Any] | None = None) -> Callable[..., Any]:
+    """A function that asks modes, and classes among its arguments, before it does what `plain` does. Programs
+    know it as shown(it), or as it is.
+    """
+    modes, free = interpreters.MODES, interpreters.PLAIN
+
+    @wraps(plain)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and not modes and args[0].__class__ in free:
+            return plain(*args)
+        return before(call if shown is None else shown(call), plain, args, kwargs)
+
+    return call
 
 
 def _innermost() -> Any:
@@ -146,10 +169,14 @@ def taken_over_by(operand: Any, plain: Callable[..., _T], *args: Any, **kwargs: 
 
 def listener(name: str) -> Listener:
     """What listens to a name of Tensor's."""
-    plain, kept = getattr(Tensor, name), _LISTENERS.get(name)
-    if kept is None or kept.plain is not plain:
-        kept = _LISTENERS[name] = Listener(plain, name)
-    return kept
+    held = Tensor.__dict__.get(name)
+    if held.__class__ is Listener:
+        return held
+    known = _LISTENERS.get(name)
+    if known is None or known[0] is not held:
+        made = Listener(getattr(Tensor, name), name)
+        known = _LISTENERS[name] = Tensor.__dict__.get(name), made  # the first look-up binds a method
+    return known[1]
 
 
 def enter() -> None:
@@ -170,7 +197,15 @@ def adopt(cls: type[Any]) -> None:
     if getattr(cls, "__torch_function__") is disabled:
         return
     cls._detached = Tensor
+    own = set().union(*map(vars, takewhile(lambda part: part is not Tensor, cls.__mro__)))
+    listeners = {}
     for name in heard():
-        found = getattr(cls, name)
-        if found is getattr(Tensor, name) or getattr(found, "tells", False):
-            setattr(cls, name, Listener(found, name))
+        of_tensor = listener(name)
+        found = getattr(cls, name) if name in own else of_tensor.plain
+        if found is of_tensor.plain:
+            listeners[name] = of_tensor
+        elif getattr(found, "tells", False):
+            listeners[name] = Listener(found, name)
+    with changing():
+        for name, listening in listeners.items():
+            setattr(cls, name, listening)

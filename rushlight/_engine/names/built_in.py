@@ -12,7 +12,6 @@ import ctypes
 import inspect
 import os
 from collections.abc import Callable
-from functools import wraps
 from types import BuiltinFunctionType, FunctionType
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -105,11 +104,7 @@ _UNASKED = frozenset(
 
 def _asking(plain: Callable[..., Any]) -> Callable[..., Any]:
     """A function that asks the classes of its arguments, and modes, before it does what `plain` does."""
-
-    @wraps(plain)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return service("call that may be taken over")(published(call), plain, args, kwargs)
-
+    call = service("function that asks")(plain, published)
     vars(call).pop("built_in", None)
     return cast("Callable[..., Any]", vars(plain).setdefault("asking", call))
 

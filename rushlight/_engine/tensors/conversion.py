@@ -10,6 +10,7 @@ from rushlight._engine.core.callers import in_assertion
 from rushlight._engine.core.conversion import overflow
 from rushlight._engine.core.errors import warn_once
 from rushlight._engine.core.recording import TAPE, escape
+from rushlight._engine.core.services import service
 from rushlight._engine.tensors.of_class import asking_its_own
 from rushlight._engine.tensors.storages.storage import storage
 
@@ -138,12 +139,11 @@ class Conversion(_Tensor):
                 "only one element tensors can be converted to Python scalars; "
                 f"this one has {self._geometry.size}"
             )
-        if self._grad_node is not None:
-            warn_once(
-                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
-                "Consider using tensor.detach() first."
-            )
         return self.item()
+
+    def _real_number(self) -> float:
+        """float() of it for an argument, of which nobody is told."""
+        return float(_real(self._single(), "double"))
 
     def __bool__(self) -> bool:
         size = self._geometry.size
@@ -164,13 +164,19 @@ class Conversion(_Tensor):
         return self.__bool__()
 
     def __float__(self) -> float:
-        return float(_real(self._single(), "double"))
+        found = self._single()
+        if self._grad_node is not None:
+            warn_of_graph()
+        return float(_real(found, "double"))
 
     def __int__(self) -> int:
         return int(_real(self._single(), "int64_t"))
 
     def __complex__(self) -> complex:
-        return complex(self._single())
+        found = self._single()
+        if self._grad_node is not None:
+            warn_of_graph()
+        return complex(found)
 
     def __index__(self) -> int:
         if self._geometry.size != 1 or self._geometry.dtype.kind not in "iub":
@@ -232,6 +238,15 @@ class Conversion(_Tensor):
         from rushlight._engine.tensors.copying import deepcopy_tensor
 
         return deepcopy_tensor(self, memo)
+
+
+def warn_of_graph() -> None:
+    """A program makes a number of a tensor in the graph, where no gradient follows: it may be by mistake."""
+    if service("whether gradients are wanted")():
+        warn_once(
+            "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+            "Consider using tensor.detach() first."
+        )
 
 
 def _real(value: Any, name: str) -> Any:

@@ -13,9 +13,11 @@ from types import FunctionType
 from typing import Any
 
 from rushlight._engine.core.services import service
-from rushlight._engine.lazy import is_ours
+from rushlight._engine.lazy import is_ours, package
 
 PARTS: set[type] = set()  # Tensor and those that it consists of
+# Classes whose instances need no look at __torch_function__: Tensor; nn.Parameter joins it.
+PLAIN: set[type] = set()
 
 
 class OfClass:
@@ -32,17 +34,22 @@ class OfClass:
     def __get__(self, cls: Any, meta: type) -> Any:
         if cls is None:
             return self
+        name = self.name
         for part in cls.__mro__:
-            held = part.__dict__.get(self.name)
-            if held.__class__ is FunctionType and held in _ASKING:
-                return _ASKING[held]
-            if held is not None:
-                found = held.__get__(None, cls)
+            if name in part.__dict__:
+                held = part.__dict__[name]
+                if held.__class__ is FunctionType and held in _ASKING:
+                    return _ASKING[held]
+                found = held.__get__(None, cls) if hasattr(type(held), "__get__") else held
                 own = found.__class__ is FunctionType and part in PARTS
-                return asking(found) if own and is_ours(found) else found
-        raise AttributeError(f"type object '{cls.__name__}' has no attribute '{self.name}'")
+                return asking(found, name) if own and is_ours(found) else found
+        raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
 
     def __set__(self, cls: type, value: Any) -> None:
+        if cls in PARTS and value.__class__ is FunctionType:
+            plain = getattr(value, "unasked", None)
+            if plain in _ASKING and _ASKING[plain] is value:  # given back by who replaced it for a while
+                value = plain
         with changing():
             setattr(cls, self.name, value)
 
@@ -71,18 +78,17 @@ def changing() -> Iterator[None]:
 _ASKING: dict[Any, Any] = {}  # by what they do when nobody takes them over
 
 
-def asking(plain: Any) -> Any:
-    """A method that asks who takes it over before it does what `plain` does; the same for the same."""
+def asking(plain: Any, name: str) -> Any:
+    """A method that asks who takes it over before it does what `plain` does; the same for the same. Its names
+    are those by which it is found, for pickle among others.
+    """
     if hasattr(plain, "unasked"):
         return plain
     found = _ASKING.get(plain)
     if found is None:
-
-        @wraps(plain)
-        def method(*args: Any, **kwargs: Any) -> Any:
-            return service("call that may be taken over")(method, plain, args, kwargs)
-
-        setattr(method, "unasked", plain)
+        method = service("function that asks")(plain)
+        method.__module__, method.__name__, method.__qualname__ = package(), name, f"Tensor.{name}"
+        method.unasked = plain
         found = _ASKING.setdefault(plain, method)
     return found
 
@@ -90,12 +96,22 @@ def asking(plain: Any) -> Any:
 def asking_its_own(plain: Any) -> Any:
     """Decorator of a method of Python's protocols: it asks the tensor's class alone, as PyTorch's does."""
 
-    @wraps(plain)
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if self.__class__ in PARTS:
+    def of_any(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if self.__class__ in PLAIN:
             return plain(self, *args, **kwargs)
         return service("call that may be taken over")(method, plain, (self, *args), kwargs)
 
+    def of_one(self: Any, given: Any) -> Any:  # needs no tuple and no dict for what it hands on
+        if self.__class__ in PLAIN:
+            return plain(self, given)
+        return service("call that may be taken over")(method, plain, (self, given), {})
+
+    names = plain.__code__.co_varnames[: plain.__code__.co_argcount]
+    if len(names) == 2 and not plain.__code__.co_kwonlyargcount:
+        of_one.__code__ = of_one.__code__.replace(co_varnames=names)
+        method = wraps(plain)(of_one)
+    else:
+        method = wraps(plain)(of_any)
     setattr(method, "unasked", plain)
     return method
 

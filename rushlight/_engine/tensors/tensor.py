@@ -28,7 +28,7 @@ from rushlight._engine.tensors.geometry import Geometry, name_attributes
 from rushlight._engine.tensors.gradient import Gradient
 from rushlight._engine.tensors.kind import CPU_KINDS, Kind, kind
 from rushlight._engine.tensors.lazy_views import hidden_memory, shared, values
-from rushlight._engine.tensors.of_class import PARTS, ask_by_class, asking_its_own
+from rushlight._engine.tensors.of_class import PARTS, PLAIN, ask_by_class, asking_its_own
 from rushlight._engine.tensors.older import Older
 from rushlight._engine.tensors.operators import Operators
 from rushlight._engine.tensors.storages.storage import INFERRING, Storage, fresh, storage
@@ -167,6 +167,7 @@ for _part in Tensor.__bases__:
     ask_by_class(TensorMeta, (n for n, found in vars(_part).items() if n[0] != "_" and callable(found)))
 ask_by_class(TensorMeta, ("_is_view",))
 PARTS.update((Tensor, *Tensor.__bases__))
+PLAIN.add(Tensor)
 for _name in (*completion.names("Tensor"), "_follow_"):
     setattr(Tensor, _name, _Unbound(_name))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
@@ -99,3 +100,52 @@ def test_numbers_by_functions_of_math() -> None:
     assert found.sym_sqrt(4) == 2.0 and found._sym_cos(0.0) == 1.0 and found._sym_log2(8) == 3.0
     assert found.sym_sqrt is found._sym_sqrt and found._sym_tanh.__name__ == "_sym_tanh"
     assert found.sym_max(1, 2.0) == 2.0 and found.sym_sum([1, 2]) == 3
+
+
+@pytest.mark.parametrize(
+    "name", "dim size detach backward register_hook cuda float type to_dense add view".split()
+)
+def test_methods_of_the_class_are_pickled(name: str) -> None:
+    method = getattr(torch.Tensor, name)
+    assert pickle.loads(pickle.dumps(method)) is method
+    assert (method.__name__, method.__qualname__) == (name, f"Tensor.{name}")
+
+
+def test_a_method_that_is_given_back_is_the_tensors_own_again() -> None:
+    own: Any = torch.Tensor.numel
+    setattr(torch.Tensor, "numel", lambda x: "replaced")
+    try:
+        assert torch.ones(3).numel() == torch.Tensor.numel(torch.ones(3)) == "replaced"
+    finally:
+        setattr(torch.Tensor, "numel", own)
+    assert torch.Tensor.numel is own and torch.Tensor.__dict__["numel"] is own.unasked
+    assert torch.ones(3).numel() == own(torch.ones(3)) == 3
+    delattr(torch.Tensor, "numel")  # where it lay before: in a part
+    assert torch.Tensor.numel is own
+
+
+def test_a_class_may_have_none_of_a_method_or_another_of_a_mixin() -> None:
+    class Mixin:
+        def dim(self) -> str:
+            return "of the mixin"
+
+    class Own(Mixin, torch.Tensor):
+        size = None
+
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            heard.append(func)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    heard: list[Any] = []
+    x: Any = torch.ones(2).as_subclass(Own)
+    heard.clear()
+    assert Own.size is None and x.size is None
+    assert Own.dim(x) == x.dim() == "of the mixin" and not heard
+    assert x.numel() == Own.numel(x) == 2 and heard == [torch.Tensor.numel] * 2
+
+
+def test_protocols_take_their_arguments_by_name() -> None:
+    x: Any = torch.ones(2)
+    assert x.__deepcopy__(memo={}).tolist() == [1.0, 1.0]
+    assert x.__contains__(element=1.0) and torch.tensor(2.5).__format__(spec=".2f") == "2.50"

@@ -22,7 +22,7 @@ from rushlight._engine.core.conversion import Array, check_integer_range, conver
 from rushlight._engine.core.dtype import dtype
 from rushlight._engine.core.errors import warn_once
 from rushlight._engine.core.promotion import of_number, promote_types
-from rushlight._engine.tensors.conversion import Conversion
+from rushlight._engine.tensors.conversion import Conversion, warn_of_graph
 
 _MAX_DIMS = 128
 _NUMBERS = frozenset({bool, int, float, complex})
@@ -263,6 +263,8 @@ def _single(t: Any, of: dtype) -> Any:
             f"{list(t.shape)}; torch.stack puts tensors together"
         )
     number = t.item()
+    if t._grad_node is not None:
+        warn_of_graph()
     if of.category != dt.FLOATING or not isinstance(number, complex):
         return number
     if number.imag:
