@@ -104,7 +104,7 @@ _UNASKED = frozenset(
 
 def _asking(plain: Callable[..., Any]) -> Callable[..., Any]:
     """A function that asks the classes of its arguments, and modes, before it does what `plain` does."""
-    call = service("function that asks")(plain, published)
+    call: Callable[..., Any] = service("function that asks")(plain, published)
     vars(call).pop("built_in", None)
     return cast("Callable[..., Any]", vars(plain).setdefault("asking", call))
 
