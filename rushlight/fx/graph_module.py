@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import traceback
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -172,7 +173,8 @@ class GraphModule(torch.nn.Module):
         scope = dict(found.globals)
         exec(compile(_runnable(self._code), name, "exec"), scope)
         linecache.cache[name] = (len(self._code), None, self._code.splitlines(True), name)
-        type(self).forward = scope[self._graph._codegen._func_name]
+        type(self).forward = forward = scope[self._graph._codegen._func_name]
+        weakref.finalize(forward.__code__, linecache.cache.pop, name, None).atexit = False
         info = getattr(self._graph._codegen, "pytree_info", None)
         if info is not None:
             self._in_spec, self._out_spec = info.in_spec, info.out_spec

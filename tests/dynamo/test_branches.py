@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import linecache
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -353,3 +355,27 @@ def test_what_a_branch_sees_is_as_it_was_for_other_threads() -> None:
         assert g(x).tolist() == [[9.0, 9.0], [9.0, 9.0]]
     assert len(graphs) == 1 and len(found) >= 3
     assert all(values == [[3.0, 3.0], [3.0, 3.0]] for values in found)
+
+
+def test_calls_that_are_known_leave_nothing_behind() -> None:
+    def f(x: Any) -> Any:
+        return torch.cond(x.sum() > 0, lambda a: a + 1, lambda a: a - 1, (x,))
+
+    g, _ = compiled(f)
+    for _ in range(4):
+        g(torch.ones(2))
+    gc.collect()
+    before = len(linecache.cache)
+    for _ in range(10):
+        g(torch.ones(2))
+    gc.collect()
+    assert len(linecache.cache) == before
+
+
+def test_a_modules_text_lives_as_long_as_its_code() -> None:
+    module = make_fx(lambda x: x + 1)(torch.ones(2))
+    name = type(module).forward.__code__.co_filename
+    assert name in linecache.cache
+    del module
+    gc.collect()
+    assert name not in linecache.cache

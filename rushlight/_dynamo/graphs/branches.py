@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -124,8 +125,8 @@ class Body:
 
     def graph(
         self, said: Said, names: Sequence[str], numbers: Counter[str], stack: Sequence[Any] = ()
-    ) -> fx.GraphModule:
-        """A module of the ops. names: of its inputs; numbers, stack: as of a Writer."""
+    ) -> Callable[[], fx.GraphModule]:
+        """What makes a module of the ops. names: of its inputs; numbers, stack: as of a Writer."""
         writer = Writer(said, numbers, self.grad_mode, stack)
         nodes = [writer.graph.placeholder(name) for name in names]
         for place, what in self.inputs:
@@ -134,7 +135,7 @@ class Body:
         writer.write(self.path)
         said.add(*self.results)
         found = [writer.made[p] for p in self.results]
-        return writer.end(found[0] if self.form is None else self.form(found))
+        return partial(writer.end, found[0] if self.form is None else self.form(found))
 
 
 def heard(of: Function, given: Sequence[Tensor], sliced: Sequence[bool]) -> Body | None:
@@ -198,7 +199,7 @@ class Branching:
         self.bodies = bodies
         self._split, self._first = len(told.operands), len(told.operands) - len(told.sliced)
         said, names = Said(), [f"arg{i}_1" for i in range(len(told.sliced) + more)]
-        self.modules = [b.graph(said, names, Counter()) for b in bodies]
+        self._graphs = [b.graph(said, names, Counter()) for b in bodies]
         self._key = told.op, self._split, more, tuple(said.numbers), said.key
 
     def __eq__(self, other: object) -> bool:
@@ -207,11 +208,16 @@ class Branching:
     def __hash__(self) -> int:
         return hash(self._key)
 
+    @cached_property
+    def modules(self) -> list[fx.GraphModule]:
+        """The functions: made when they are to run, as most calls only ask whether the op is a known one."""
+        return [made() for made in self._graphs]
+
     def write(self, writer: Writer, operands: list[fx.Node]) -> fx.Node:
         """The node of the op, and its bodies, in a graph."""
         names = [n.name for n in operands[self._first :]]
         stack = [*writer.stack, (self.op.name(), self.op)]
-        graphs = [b.graph(Said(), names, writer.numbers, stack) for b in self.bodies]
+        graphs = [b.graph(Said(), names, writer.numbers, stack)() for b in self.bodies]
         nodes = [writer.body(b.name, g) for b, g in zip(self.bodies, graphs, strict=True)]
         args = self._arguments(nodes, operands[: self._split], operands[self._split :])
         return writer.graph.call_function(self.op, args)
