@@ -701,3 +701,14 @@ def test_what_is_being_computed_lies_where_names_are_looked_for() -> None:
     for _ in range(4):
         given = torch.rand(3) + 1, torch.rand(3) + 1, torch.rand(3, requires_grad=True)
         torch.testing.assert_close(g(*given), f(*given))
+
+
+def test_a_graph_that_is_written_while_another_form_of_its_op_runs() -> None:
+    text = "def f(x, w):\n    y = w * x\n    v = w.clone()\n    v[...] *= -1\n    return y, v\n"
+    names: Any = {}
+    exec(text, names)  # text that cannot be read
+    g = torch.compile(names["f"], backend=_as_given)
+    for _ in range(4):
+        w = torch.full((3,), 2.0, requires_grad=True)
+        y, v = g(torch.full((3,), 3.0), w)
+        assert (w.tolist(), y.tolist(), v.tolist()) == ([2.0] * 3, [6.0] * 3, [-2.0] * 3)

@@ -17,7 +17,7 @@ from rushlight import fx
 from rushlight._C import _set_grad_enabled
 from rushlight._dynamo.kinds import Said
 from rushlight._engine.dispatch.dispatcher import function
-from rushlight._engine.dispatch.overrides import public
+from rushlight._engine.dispatch.overrides import unspelled
 from rushlight._engine.dispatch.runners.indexing import _basic as _view_of
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import Tensor
@@ -56,9 +56,9 @@ def written(row: Any, call: Any, args: Sequence[Any], kwargs: dict[str, Any]) ->
     if row.name in _SPOKEN and not rest and len(given) <= _SPOKEN[row.name][1]:
         return _SPOKEN[row.name][0], tuple(given), rest
     if getattr(call, "writes", False) or set(row.where) == {"Tensor"}:
-        return public(row, call).__name__, tuple(given), rest
+        return unspelled(row, call).__name__, tuple(given), rest
     known = {"torch", "nn.functional", "Tensor"}.intersection(row.where)
-    return public(row, call) if known else private(row), tuple(given), rest
+    return unspelled(row, call) if known else private(row), tuple(given), rest
 
 
 def _as_program(how: Any, op: Any, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:

@@ -73,7 +73,7 @@ def _asked(
     """The op by the first class that answers."""
     kwargs = without_missing(kwargs)
     if all(hasattr(type(item).__torch_function__, "of_rows") for item in classes):
-        op = _unspelled(row, direct)
+        op = unspelled(row, direct)
         return ask(op, plain, classes, *as_written(row, op, args, kwargs))
     op, args, kwargs, reflected = as_told(row, direct, args, kwargs)
     return ask(op, None if reflected else plain, classes, args, kwargs)
@@ -195,10 +195,10 @@ def place_by_class(found: list[Any], item: Any) -> None:
 def public(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
     """An op as classes and modes get to see it."""
     found = called(row)
-    return shown(found.function) if found is not None else _unspelled(row, direct)
+    return shown(found.function) if found is not None else unspelled(row, direct)
 
 
-def _unspelled(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
+def unspelled(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
     """The first of a row's functions."""
     # What it needs, dispatch.runners.in_place, imports this file.
     from rushlight._engine.dispatch.dispatcher import function, lookup
@@ -217,7 +217,7 @@ def as_told(
     not in the order of the row's, but in that of a reflected operator.
     """
     found = called(row)
-    op = _unspelled(row, direct) if found is None else shown(found.function)
+    op = unspelled(row, direct) if found is None else shown(found.function)
     args, kwargs = as_written(row, op, args, kwargs)
     if found is None or not found.reflected:
         return op, args, kwargs, False
