@@ -176,8 +176,9 @@ def _int_item(row: Row, p: Param, value: Any, i: int, position: int) -> Any:
 
 
 def _float(row: Row, p: Param, value: Any, position: int) -> Any:
+    number: Any = value
     if isinstance(value, Tensor) and value._geometry.ndim == 0:
-        return value._real_number()
+        return number._real_number()
     if not isinstance(value, (int, float, np.number)):
         _mismatch(row, p, "float", value, position)
     return value if value.__class__ in KEPT else float(value)

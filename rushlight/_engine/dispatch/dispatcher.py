@@ -23,7 +23,7 @@ from rushlight._engine.names.alternatives import attribute
 from rushlight._engine.ops.help_text import help_text
 from rushlight._engine.ops.table import NAMES, ROWS, Row, public
 from rushlight._engine.tensors.of_class import ask_by_class
-from rushlight._engine.tensors.tensor import Tensor, TensorMeta
+from rushlight._engine.tensors.tensor import Tensor
 
 # Methods that have to do with sparse layouts.
 _SPARSE = frozenset(
@@ -127,4 +127,4 @@ def namespace(space: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]
 
 
 own(Tensor)
-ask_by_class(TensorMeta, (*_UNASKED, *_SPARSE))
+ask_by_class((*_UNASKED, *_SPARSE))

@@ -14,6 +14,7 @@ from typing import Any
 
 from rushlight._engine.core.services import service
 from rushlight._engine.lazy import is_ours, package
+from rushlight._engine.names import completion
 
 PARTS: set[type] = set()  # Tensor and those that it consists of
 # Classes whose instances need no look at __torch_function__: Tensor; nn.Parameter joins it.
@@ -40,6 +41,8 @@ class OfClass:
                 held = part.__dict__[name]
                 if held.__class__ is FunctionType and held in _ASKING:
                     return _ASKING[held]
+                if completion.is_completing():
+                    return property()
                 found = held.__get__(None, cls) if hasattr(type(held), "__get__") else held
                 own = found.__class__ is FunctionType and part in PARTS
                 return asking(found, name) if own and is_ours(found) else found
@@ -116,7 +119,11 @@ def asking_its_own(plain: Any) -> Any:
     return method
 
 
-def ask_by_class(meta: type, names: Iterable[str]) -> None:
-    """Let methods of Tensor, whose class is `meta`, ask for themselves where they are called by the class."""
+class AskedByClass(type):
+    """The part of Tensor's class's class that has the methods which ask for themselves."""
+
+
+def ask_by_class(names: Iterable[str]) -> None:
+    """Let methods of Tensor ask for themselves where they are called by the class."""
     for name in names:
-        setattr(meta, name, OfClass(name))
+        setattr(AskedByClass, name, OfClass(name))

@@ -28,7 +28,7 @@ from rushlight._engine.tensors.geometry import Geometry, name_attributes
 from rushlight._engine.tensors.gradient import Gradient
 from rushlight._engine.tensors.kind import CPU_KINDS, Kind, kind
 from rushlight._engine.tensors.lazy_views import hidden_memory, shared, values
-from rushlight._engine.tensors.of_class import PARTS, PLAIN, ask_by_class, asking_its_own
+from rushlight._engine.tensors.of_class import PARTS, PLAIN, AskedByClass, ask_by_class, asking_its_own
 from rushlight._engine.tensors.older import Older
 from rushlight._engine.tensors.operators import Operators
 from rushlight._engine.tensors.storages.storage import INFERRING, Storage, fresh, storage
@@ -43,7 +43,7 @@ def lookup(namespace: str, name: str) -> Callable[..., Any] | None:
 BELOW: set[type] = set()
 
 
-class TensorMeta(type):
+class TensorMeta(AskedByClass):
     """Finds Tensor.NAME in the op table when it is first asked for."""
 
     def __init__(cls, name: str, bases: tuple[type, ...], own: dict[str, Any], **options: Any) -> None:
@@ -164,8 +164,8 @@ class _Unbound:
 
 for _part in Tensor.__bases__:
     name_attributes(_part)
-    ask_by_class(TensorMeta, (n for n, found in vars(_part).items() if n[0] != "_" and callable(found)))
-ask_by_class(TensorMeta, ("_is_view",))
+    ask_by_class((n for n, found in vars(_part).items() if n[0] != "_" and callable(found)))
+ask_by_class(("_is_view",))
 PARTS.update((Tensor, *Tensor.__bases__))
 PLAIN.add(Tensor)
 for _name in (*completion.names("Tensor"), "_follow_"):

@@ -12,6 +12,7 @@ import numpy as np
 from builtins import bool as _bool, int as _int, type as _type
 from collections.abc import Callable
 from rushlight._engine.tensors.kind import Kind
+from rushlight._engine.tensors.of_class import AskedByClass
 from typing import Any
 
 from rushlight import Tensor as Tensor
@@ -22,7 +23,7 @@ BELOW: set[_type]
 class LISTENING:
     """Stands among WRAPPED while somebody may listen below autograd."""
 
-class TensorMeta(_type):
+class TensorMeta(AskedByClass):
     """Finds Tensor.NAME in the op table when it is first asked for."""
 
     def __init__(cls, name: str, bases: tuple[_type, ...], own: dict[str, Any], **options: Any) -> None: ...

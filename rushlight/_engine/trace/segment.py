@@ -33,7 +33,7 @@ from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace import stage_planning
 from rushlight._engine.trace.entrances import looks
 from rushlight._engine.trace.passes.fusion import Fusing
-from rushlight._engine.trace.passes.memory import ARENA, ArenaLayout, Relocation, uncollected
+from rushlight._engine.trace.passes.memory import ARENA, ArenaLayout, Relocation, without_collecting
 from rushlight._engine.trace.passes.simplify import fold, once, shared
 from rushlight._engine.trace.passes.verify import sources, unmoved, verify
 from rushlight._engine.trace.program import Output, needed
@@ -62,7 +62,7 @@ RUNNING = threading.RLock()
 class Path:
     """The entries of a path, and where the tensors at its places lie."""
 
-    @uncollected()
+    @without_collecting
     def __init__(self, node: Node) -> None:
         self.entries: list[TraceEntry] = []
         self.sizes: dict[int, int] = {}
@@ -264,7 +264,7 @@ class Compiled:
     _compile gives. results: the wanted arrays of the call that made it, after which all is as eager.
     """
 
-    @uncollected()
+    @without_collecting
     def __init__(
         self,
         plain: SegmentInterpreter,

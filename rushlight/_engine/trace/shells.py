@@ -134,9 +134,13 @@ def _blank() -> Callable[[], Storage]:
     return _maker(Storage, (), names, *[getattr(like, n) for n in names])
 
 
-@cache
 def makers() -> Makers:
     """These, by machine code where there is any."""
+    return _made()
+
+
+@cache
+def _made() -> Makers:
     tensor, node = wrap(np.zeros(1)), Node()
     shell = wrap(np.zeros(1))
     shell._hidden = tensor
@@ -203,7 +207,7 @@ class Shells:
         self.met()
         found: list[Tensor] = []
         places: list[int] = []
-        makers().living(alive, found, places)
+        _made().living(alive, found, places)
         known = node.fills.get(tuple(places))
         if known is None:
             found, places = _distinct(found, node.count)
@@ -287,7 +291,7 @@ class Shells:
                 seen(spec, self.real[spec.memory]) if spec.memory in self.real else a
                 for spec, a in zip(specs, results, strict=True)
             ]
-        makers().fill(shells, results if numbers is None else [results[k] for k in numbers])
+        _made().fill(shells, results if numbers is None else [results[k] for k in numbers])
 
     def _results(self: Any, program: Any) -> list[Array]:
         with RUNNING:

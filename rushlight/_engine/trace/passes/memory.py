@@ -13,7 +13,8 @@ import threading
 from bisect import insort
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -24,6 +25,8 @@ from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.passes.kernel_nodes import Kernel
 from rushlight._engine.trace.recorder import Array, Entry, arrays, root, roots
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 _LINE = 64
 # Results of fewer bytes stay in the arena, where those that follow each other lie in the same cache lines.
 _MUCH = 1 << 16
@@ -247,6 +250,17 @@ def uncollected() -> Iterator[Callable[[], None]]:
             yield rest.close
     finally:
         RESTING.called()
+
+
+def without_collecting(work: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Decorator of work during which the collector rests."""
+
+    @wraps(work)
+    def run(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        with uncollected():
+            return work(*args, **kwargs)
+
+    return run
 
 
 def vacate(programs: Iterable[Any]) -> None:
