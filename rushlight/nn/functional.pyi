@@ -278,7 +278,7 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
 
     RuntimeError where the groups do not divide the channels.
     """
-def gumbel_softmax(logits: Tensor, tau: Any = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+def gumbel_softmax(logits: Tensor, tau: float | Tensor = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """softmax of logits plus Gumbel noise; hard: one-hot, with the soft one's gradient."""
 def hardshrink(input: Tensor, lambd: int | float | complex = 0.5) -> Tensor:
     """x, 0 where |x| <= lambd.

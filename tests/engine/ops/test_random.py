@@ -136,11 +136,14 @@ def test_dropout_of_an_expanded_tensor_draws_as_empty_like_lies(x):
 
 
 def test_gumbel_softmax_learns_its_temperature():
-    torch.manual_seed(0)
-    logits, tau = torch.randn(3, 4, dtype=torch.float64), torch.tensor(0.7, dtype=torch.float64)
+    rushlight.manual_seed(0)
+    logits, tau = (
+        rushlight.randn(3, 4, dtype=rushlight.float64),
+        rushlight.tensor(0.7, dtype=rushlight.float64),
+    )
 
     def drawn(logits, tau):
-        torch.manual_seed(1)
-        return torch.nn.functional.gumbel_softmax(logits, tau)
+        rushlight.manual_seed(1)
+        return rushlight.nn.functional.gumbel_softmax(logits, tau)
 
-    assert torch.autograd.gradcheck(drawn, (logits.requires_grad_(), tau.requires_grad_()))
+    assert rushlight.autograd.gradcheck(drawn, (logits.requires_grad_(), tau.requires_grad_()))

@@ -280,7 +280,7 @@ def rrelu(input, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = Fa
 
 
 @composite(where=("nn.functional",))
-def gumbel_softmax(logits, tau: Any = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1):
+def gumbel_softmax(logits, tau: float | Tensor = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1):
     """softmax of logits plus Gumbel noise; hard: one-hot, with the soft one's gradient."""
     if eps != 1e-10:
         warn("`eps` parameter is deprecated and has no effect.")
