@@ -192,12 +192,6 @@ def place_by_class(found: list[Any], item: Any) -> None:
     found.insert(next((i for i, other in enumerate(found) if issubclass(cls, type(other))), len(found)), item)
 
 
-def public(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
-    """An op as classes and modes get to see it."""
-    found = called(row)
-    return shown(found.function) if found is not None else unspelled(row, direct)
-
-
 def unspelled(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
     """The first of a row's functions."""
     # What it needs, dispatch.runners.in_place, imports this file.
