@@ -20,7 +20,7 @@ from rushlight._engine.trace import shells
 def makers(request, monkeypatch):
     if request.param == "Python":
         monkeypatch.setattr(slots, "usable", lambda things: False)
-    return shells.makers.__wrapped__()
+    return shells._made.__wrapped__()
 
 
 def counts(*things):

@@ -387,7 +387,7 @@ class ShardedTensor(ShardedTensorBase):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        func = getattr(func, "__wrapped__", func) if getattr(func, "tells", False) else func  # Tensor's own
+        func = getattr(torch.Tensor, func.__name__) if getattr(func, "tells", False) else func
         found = next((v for v in tree_leaves((args, kwargs)) if isinstance(v, ShardedTensor)), None)
         if found is not None:
             group, spec = found._process_group, found._sharding_spec
