@@ -91,6 +91,15 @@ def launch(arguments: Sequence[str], timeout: float = 20.0, **more: str) -> Ende
     return Ended(done.returncode, done.stdout, done.stderr, time.monotonic() - begun)
 
 
-def left_in_shared_memory() -> set[str]:
+def in_shared_memory() -> set[str]:
     """Names of MPI's shared memory that are there."""
     return {name for name in os.listdir("/dev/shm") if name.startswith("mpich_shm_")}
+
+
+def left_in_shared_memory(before: set[str]) -> set[str]:
+    """Names that are new and stay: those of jobs that other tests run meanwhile go when these end."""
+    left, end = in_shared_memory() - before, time.monotonic() + 60
+    while left and time.monotonic() < end:
+        time.sleep(0.1)
+        left &= in_shared_memory()
+    return left

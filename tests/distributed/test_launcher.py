@@ -72,11 +72,11 @@ def test_modules_other_commands_and_the_other_name(show):
     ],
 )
 def test_a_failure_ends_all_and_is_named(how, reason):
-    before = jobs.left_in_shared_memory()
+    before = jobs.in_shared_memory()
     done = jobs.launch(["--standalone", "--nproc-per-node", "3", FAILING, how])
     assert done.code == 1
     assert f"rank 1 failed: {reason}" in done.err.replace(f"pid {pid_in(done.err)} ", ""), done.err
-    assert jobs.left_in_shared_memory() <= before
+    assert not jobs.left_in_shared_memory(before)
 
 
 def pid_in(text):
