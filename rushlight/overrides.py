@@ -134,12 +134,8 @@ def takes_over(relevant_args: tuple[Any, ...]) -> bool:
     """Whether a class or a mode takes one of our functions in Python over. Classes of ours that hear of rows
     do not: they hear of those that it consists of.
     """
-    if not interpreters.STACK.modes:
-        for item in relevant_args:
-            if item.__class__ not in interpreters.PLAIN and item.__class__ not in interpreters.SIMPLE:
-                break
-        else:
-            return False
+    if not interpreters.STACK.modes and interpreters.all_plain(relevant_args):
+        return False
     return any(not hasattr(type(item).__torch_function__, "of_rows") for item in _asked(relevant_args))
 
 

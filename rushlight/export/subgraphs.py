@@ -104,8 +104,7 @@ class Subgraphs:
         finally:
             frames.append(inner)
         if outer not in inner.captured:
-            first = next((n for n in inner.graph.nodes if n.op != "placeholder"), None)
-            with inner.graph.inserting_before(first) if first is not None else _Nothing():
+            with inner.graph._behind_inputs():
                 own = inner.graph.placeholder(outer.name)
             own.meta = {"val": outer.meta.get("val"), "nr": -1}
             inner.captured[outer] = own, value
@@ -216,12 +215,6 @@ class Subgraphs:
                 found.append(v.detach().clone() if known else v)
                 seen.add(id(v))
         return found
-
-
-class _Nothing:
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, *error: object) -> None: ...
 
 
 __all__ = ["Frame", "Function", "Subgraphs"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from rushlight._engine.core.callers import warn
@@ -88,6 +88,11 @@ class Graph:
         """An input."""
         args = () if default_value is ... else (default_value,)
         return self.create_node("placeholder", name, args, {}, name.lstrip("*"), type_expr)
+
+    def _behind_inputs(self) -> AbstractContextManager[Any]:
+        """Inside, new nodes stand behind the inputs and before all others."""
+        first = next((n for n in self.nodes if n.op != "placeholder"), None)
+        return nullcontext() if first is None else self.inserting_before(first)
 
     def get_attr(self, qualified_name: str, type_expr: Any = None) -> Node:
         """What the module holds under a dotted name."""

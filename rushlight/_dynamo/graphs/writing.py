@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from functools import cache
 from linecache import getline
 from types import FunctionType
@@ -117,8 +116,7 @@ class Writer:
         """The node at a place."""
         if place not in self.made and self.around is not None:
             outer = self.around.at(place)
-            first = next((n for n in self.graph.nodes if n.op != "placeholder"), None)
-            with self.graph.inserting_before(first) if first is not None else nullcontext():
+            with self.graph._behind_inputs():
                 self.made[place] = self.graph.placeholder(outer.name)
             self.lifted.append(outer)
         return self.made[place]

@@ -267,13 +267,8 @@ def order_of(
 
 def _lies_channels_last(sizes: Ints, strides: Ints) -> bool:
     """Whether N, C, H, W is dense in the order N, H, W, C, whatever the strides of dims of size 1 are."""
-    step = 1
-    for d in (1, 3, 2, 0):
-        if sizes[d] != 1:
-            if strides[d] != step:
-                return False
-            step *= sizes[d]
-    return True
+    dense = channels_last_strides(sizes)
+    return all([n == 1 or s == step for n, s, step in zip(sizes, strides, dense, strict=True)])
 
 
 def _broadcast(operands: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, tuple[Ints, ...]]:

@@ -44,6 +44,11 @@ class _Stack(threading.local):
 STACK = _Stack()
 
 
+def all_plain(values: Iterable[Any]) -> bool:
+    """Whether none of these, looked at without what they hold, is of a class that may take a call over."""
+    return all([item.__class__ in PLAIN or item.__class__ in SIMPLE for item in values])
+
+
 class _Classes(threading.local):
     """Whether classes with __torch_function__ are asked in this thread, and those with __torch_dispatch__."""
 

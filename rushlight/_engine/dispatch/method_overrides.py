@@ -88,12 +88,8 @@ def before(
     """plain(...), which programs know as `shown`, unless a mode or a class among the arguments takes it over.
     Classes of ours that hear of rows do not: they hear of those that it consists of.
     """
-    if not interpreters.MODES and not kwargs:
-        for item in args:
-            if item.__class__ not in interpreters.PLAIN and item.__class__ not in interpreters.SIMPLE:
-                break
-        else:
-            return plain(*args)
+    if not interpreters.MODES and not kwargs and interpreters.all_plain(args):
+        return plain(*args)
     asked = _innermost() is not None or any(
         not hasattr(type(item).__torch_function__, "of_rows") for item in foreign(args, kwargs)
     )

@@ -15,7 +15,7 @@ from rushlight._engine.core.services import service
 from rushlight._engine.serialization.locations import Restorer, is_meta, restorer
 from rushlight._engine.serialization.options import LoadEndianness, get_default_load_endianness, skipping_data
 from rushlight._engine.serialization.rebuild import make_meta_storage, make_storage, storage_dtype, swap_bytes
-from rushlight._engine.serialization.trust import load_weights, trusting_unpickler
+from rushlight._engine.serialization.trust import TRUSTED, load_weights, trusting_unpickler
 from rushlight._engine.serialization.zip_format import Reader
 from rushlight._engine.tensors.storages.typed import TypedStorage
 
@@ -70,8 +70,7 @@ def _load_scripted(file: Any, plan: LoadOptions) -> Any:
         raise RuntimeError(
             "Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. In PyTorch "
             "2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` "
-            "to `True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but "
-            "it can result in arbitrary code execution. Do it only if you got the file from a trusted source."
+            f"to `True`. {TRUSTED}"
         )
     return service("scripted module of a file")(file, plan.map_location)
 

@@ -8,15 +8,17 @@ from typing import Any
 from rushlight._engine.serialization.names import is_torch, path, resolve
 from rushlight._engine.serialization.unpickler import Load, WeightsUnpickler
 
+TRUSTED = (
+    "Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in "
+    "arbitrary code execution. Do it only if you got the file from a trusted source."
+)
 _REMEDY = (
     "Weights only load failed. {advice}\n\t{reason}\n\nOnly tensors, numbers, text and plain "
     "containers are read with weights_only=True. See the documentation of torch.load."
 )
 _ADVICE_GLOBAL = (
     "This file can still be loaded, to do so you have two options, \033[1mdo those steps only if you "
-    "trust the source of the checkpoint\033[0m. \n\t(1) Re-running `torch.load` with `weights_only` "
-    "set to `False` will likely succeed, but it can result in arbitrary code execution. Do it "
-    "only if you got the file from a trusted source.\n\t(2) Alternatively, to load with "
+    "trust the source of the checkpoint\033[0m. \n\t(1) " + TRUSTED + "\n\t(2) Alternatively, to load with "
     "`weights_only=True` please check the recommended steps in the following error message."
 )
 _ADVICE_OTHER = (

@@ -94,6 +94,10 @@ class Attribute(property):
     __name__: str
     __qualname__: str
 
+    def __init__(self, fget: Any = None, fset: Any = None, fdel: Any = None, doc: str | None = None) -> None:
+        super().__init__(fget, fset, fdel)
+        self.__doc__ = doc  # of a class derived from property, the class's own would come first
+
     def __set_name__(self, owner: type, name: str) -> None:
         self.__name__, self.__qualname__ = name, f"TensorBase.{name}"
 
@@ -105,16 +109,13 @@ def name_attributes(part: type) -> None:
     """Give the properties of a part of Tensor names."""
     for name, found in list(vars(part).items()):
         if type(found) is property:
-            named = Attribute(found.fget, found.fset, found.fdel)
-            named.__doc__ = found.__doc__  # of a class derived from property, the class's own comes first
+            named = Attribute(found.fget, found.fset, found.fdel, found.__doc__)
             named.__set_name__(part, name)
             setattr(part, name, named)
 
 
 def _forwarded(path: str, doc: str) -> Any:
-    found = Attribute(attrgetter(path))  # read in C
-    found.__doc__ = doc  # of a class derived from property, the class's own comes first
-    return found
+    return Attribute(attrgetter(path), doc=doc)  # read in C
 
 
 class Geometry(_Tensor):

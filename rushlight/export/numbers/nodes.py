@@ -125,8 +125,7 @@ class SizeNodes:
         if place.dim is None:
             return own
         by, plus = of(1) - of(0), of(0)
-        first = next((n for n in self.graph.nodes if n.op != "placeholder"), None)
-        with self.graph.inserting_before(first) if first is not None else _Nothing():
+        with self.graph._behind_inputs():
             found = self._size_of(own, place.dim, symbol(name) * number(by) + number(plus))
             if plus:
                 found = self._call(operator.sub, (found, plus), symbol(name) * number(by))
@@ -237,9 +236,3 @@ def _is_bound(relation: Relation) -> bool:
     terms = (relation.left - relation.right).terms
     alone = len(relation.free()) == 1 and not relation.parts and relation.sign not in ("==", "!=")
     return alone and all(len(p) < 2 and abs(c) == 1 and not p[0].args for p, c in terms.items() if p)
-
-
-class _Nothing:
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, *error: object) -> None: ...

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from itertools import count
 from typing import Any
 
@@ -125,8 +124,7 @@ class Branches:
             self.tracer, self.nodes, self.places = inner
         if outer not in body.seen:
             graph = self.tracer.graph
-            first = next((n for n in graph.nodes if n.op != "placeholder"), None)
-            with graph.inserting_before(first) if first is not None else nullcontext():
+            with graph._behind_inputs():
                 body.seen[outer] = graph.placeholder(outer.name), t
             self.knows(t, body.seen[outer][0])
         found: Node = body.seen[outer][0]

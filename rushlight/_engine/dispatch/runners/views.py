@@ -120,8 +120,7 @@ def _matrix_turned(self: Tensor) -> Tensor:
     return _transposed(self)
 
 
-_T = Attribute(_matrix_turned)
-_T.__doc__ = _matrix_turned.__doc__
+_T = Attribute(_matrix_turned, doc=_matrix_turned.__doc__)
 _T.__set_name__(Tensor, "T")
 setattr(Tensor, "T", _T)
 
