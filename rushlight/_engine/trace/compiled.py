@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Callable, Container, Sequence
 from contextlib import nullcontext
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,6 +43,7 @@ from rushlight._engine.trace.passes.memory import uncollected
 from rushlight._engine.trace.program import (
     Part,
     Program,
+    Recorded,
     Results,
     holders,
     is_tracked,
@@ -63,6 +63,8 @@ AT_ONCE = 4
 # How many bytes of results a record may keep, unless replay was asked for: between kernels that make so much,
 # matching costs little, and it keeps no results.
 ROOM = 80 << 20
+# Programs at so many sizes are compared with records; others that run the same loops are not.
+_PROOFS = 2
 # What PyTorch calls them; TORCH_LOGS="graph_breaks,recompiles" prints them to standard error.
 _breaks = logging.getLogger("rushlight.trace.graph_breaks")
 _recompiles = logging.getLogger("rushlight.trace.recompiles")
@@ -137,6 +139,8 @@ class Compiled:
         self.plans: dict[Any, Specialization] = {}
         # By what is left of keys without sizes: whose calls were recorded last.
         self.leaders: dict[Any, Specialization] = {}
+        # At which sizes programs equalled a record, by what they run (Program.does).
+        self.proven: dict[Any, set[Any]] = {}
         # Why kinds were refused that other objects alone tell apart, by what they have in common.
         self.alike: dict[Any, list[str]] = {}
         # What Python did beside, for which kinds of arguments were refused.
@@ -156,6 +160,7 @@ class Compiled:
     def reset(self) -> None:
         """Forget what was recorded."""
         self.plans.clear()
+        self.proven.clear()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if TAPE:
@@ -301,7 +306,7 @@ class Compiled:
         plan.seconds += time.perf_counter() - start
         plan.batches = LOCAL.batches
         # A record and its check; the first call loads what nobody has used before.
-        plan.learnt = 2 * (time.thread_time() - begin)
+        plan.learnt = (1 + (plan.calls != 2)) * (time.thread_time() - begin)
         if plan.ready:
             self.leaders[plan.outline] = plan
         if plan.broken and self.fullgraph:
@@ -348,7 +353,9 @@ class Compiled:
         # What a call that makes much leaves in cycles may be as much, again and again.
         recorder = Recorder(given, guards.known(), room, resume)
         lent.written = lambda: recorder.inputs_written
-        before = _State(guards, plan.program)
+        like = self._proven_like(plan)
+        own = [guards] if like is None or like.guards is None else [guards, like.guards]
+        before = _State(own, plan.program or (None if like is None else like.program))
         with lent, recording(recorder), watched(guards) if self.careful else nullcontext() as watch:
             lent.begin()
             found = self.function(*args, **kwargs)
@@ -384,7 +391,7 @@ class Compiled:
             def make(until: float | None, share: float) -> Program:
                 return Program(recorder, given, output, traced, until, share)
 
-            why = self._take(plan, make, guards, until, partial(before.difference, tensors=tensors))
+            why = self._take(plan, make, guards, until, before, tensors)
         if not why:
             overheard(tracked, plan.orders)
         if not why and not first:
@@ -405,27 +412,53 @@ class Compiled:
         make: Callable[..., Program],
         guards: Guards,
         until: float | None,
-        difference: Callable[..., str],
+        before: _State,
+        tensors: list[Tensor],
     ) -> str:
-        """Of a record the program is made, or the one that is there must equal it; why not, else empty."""
-        program = plan.program
+        """Of a record the program is made, or the one that is there must equal it; why not, else empty.
+
+        One that does what a program at other sizes does, which equalled a second record, is to equal its own.
+        """
+        program, second = plan.program, None
         if program is None:
 
             def build(share: float = self.share()) -> None:
+                nonlocal second
                 made = make(until, share)
+                second = Recorded(made)
                 made.settle(guards.known())
                 gradients.guard(guards, made.entries)
                 plan.program, plan.guards = made, guards
 
             self._do(plan, build)
-            return ""
-        second = make(None if program.fused else 0.0, program.share)
-        why = difference(program, second, write=self.verify)
+            program = plan.program
+            if program is None or second is None or not self._is_known(plan, program, before):
+                return ""
+        else:
+            second = Recorded(make(None if program.fused else 0.0, program.share))
+        sizes = self.proven.setdefault(program.does, set())
+        why = ""
+        if plan.calls != 2 or len(sizes) < _PROOFS:
+            why = before.difference(program, second, tensors, write=self.verify)
         if why:
             plan.refuse(why)
+        else:
+            sizes.add(tuple([t._memory.shape for t in tensors]))
         plan.ready = not why
         self.trace.faster += plan.ready
         return why
+
+    def _is_known(self, plan: Specialization, program: Program, before: _State) -> bool:
+        """Whether what a program does has been done twice at other sizes, all else being alike."""
+        if plan.outline is None or not before.knows(program):
+            return False
+        alike = [p.program for p in self.plans.values() if p.ready and p.outline == plan.outline]
+        return any(p is not None and p.said == program.said for p in alike)
+
+    def _proven_like(self, plan: Specialization) -> Specialization | None:
+        """Calls of which only sizes tell these apart, and whose program equals two records."""
+        leader = None if plan.outline is None else self.leaders.get(plan.outline)
+        return leader if leader is not None and leader.ready and leader is not plan else None
 
 
 def _handed_on(output: Any, lent: Lent, known: Sequence[Tensor]) -> Any:
@@ -512,16 +545,25 @@ def _opaque(output: Any) -> str:
 class _State:
     """Memory and random numbers as they were before a call."""
 
-    def __init__(self, guards: Guards, program: Program | None) -> None:
-        arrays = [] if program is None else [*[a for _, a, _ in guards.tensors], *program.written]
+    def __init__(self, guards: Sequence[Guards], program: Program | None) -> None:
+        """program: that writes what is to be found again."""
+        known = [a for g in guards for _, a, _ in g.tensors]
+        arrays = [] if program is None else [*known, *program.written]
         self.held = [(a, a.copy()) for a in {id(a): a for a in arrays}.values()]
         given = [e.given for e in program.entries] if program is not None else []
         drawn = [default_generator, *[v for v in flatten(given)[0] if isinstance(v, Generator)]]
         self.random = [(g, g.get_state()) for g in {id(g): g for g in drawn}.values()]
 
-    def difference(self, program: Program, second: Program, tensors: list[Tensor], write: bool) -> str:
+    def knows(self, program: Program) -> bool:
+        """Whether all that a program writes to, and draws from, is here."""
+        drawn = [v for e in program.entries for v in flatten(e.given)[0] if isinstance(v, Generator)]
+        return roots(program.written) <= roots([a for a, _ in self.held]) and all(
+            any(g is v for v, _ in self.random) for g in drawn
+        )
+
+    def difference(self, program: Program, second: Recorded, tensors: list[Tensor], write: bool) -> str:
         """How the program's results differ from the second record's; empty if they do not."""
-        if [e.name for e in program.entries] != [e.name for e in second.entries]:
+        if program.names != second.names:
             return "two calls with arguments of one kind did different things"
         if [a.tobytes() for a in program.constants] != [a.tobytes() for a in second.constants]:
             return "what seemed to be constant depends on something that cannot be repeated"
@@ -551,7 +593,7 @@ class _State:
                 g.set_state(state)
 
 
-def _compared(part: Part, other: Part, known: Container[int], write: bool) -> str:
+def _compared(part: Part, other: Any, known: Container[int], write: bool) -> str:
     """How a part's results differ from another record's, up to the first step of an optimizer.
 
     Memory that is written to later is looked at after the last write: the record has no earlier state.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import sys
 import threading
@@ -15,9 +16,12 @@ import numpy as np
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.hooks import LENT
 from rushlight._engine.autograd.node import AccumulateGrad
+from rushlight._engine.core.dtype import dtype
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.pytree import flatten, tree_map
 from rushlight._engine.core.settings import settings
+from rushlight._engine.dispatch.runners.formulas import CompiledFormula
+from rushlight._engine.dispatch.runners.recorded import recorded
 from rushlight._engine.kernels.runtime.handwritten_stages import Scratch
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.tensors.storages import memory_pages
@@ -31,7 +35,7 @@ from rushlight._engine.trace.passes.memory import Arena, ArenaLayout, pinned
 from rushlight._engine.trace.passes.recompute import within
 from rushlight._engine.trace.passes.simplify import fold, once
 from rushlight._engine.trace.passes.verify import sources, unmoved, verify
-from rushlight._engine.trace.recorder import Array, Entry, Recorder, arrays, root, roots
+from rushlight._engine.trace.recorder import Array, Entry, Recorder, arrays, flat, root, roots
 from rushlight._engine.trace.regions import CompiledBackward, Traced, nodes, order_of, saved
 from rushlight._engine.trace.trace import Spec
 
@@ -179,13 +183,14 @@ class Results:
         # Of each result, where it lies in which memory; None: it is all of its own.
         self.places: list[Spec | None] = []
         self.memory: dict[int, Array] = {}
-        for t, flat in zip(tensors, memory, strict=True):
+        for t, whole_of in zip(tensors, memory, strict=True):
             a, group = t._array, id(t._storage)
-            if members[group] == 1 and a.nbytes == flat.nbytes and np.empty_like(a).strides == a.strides:
+            if members[group] == 1 and a.nbytes == whole_of.nbytes and np.empty_like(a).strides == a.strides:
                 self.places.append(None)
             else:
-                self.places.append(Spec(group, address(a) - address(flat), a.shape, a.strides, a.dtype))
-                self.memory[group] = flat
+                at = address(a) - address(whole_of)
+                self.places.append(Spec(group, at, a.shape, a.strides, a.dtype))
+                self.memory[group] = whole_of
         self.plain = not any(self.places) and len(known) == len(tensors)
 
     def copied(self, tensors: Sequence[Tensor], given: Sequence[Tensor | None]) -> list[Tensor]:
@@ -259,12 +264,17 @@ class Program:
         # What is the same at every replay.
         self.constants: list[Array] = []
         self.parts = [self.forward] if self.backward is None else [self.forward, self.backward]
+        # What was done, whatever the sizes; and what is done now.
+        self.said = [[_told(e) for e in part.entries if e.kind != "mark"] for part in self.parts]
         self.fused = self._improved(Fusing(self.known, until))
+        self.names = [[e.name for e in part.entries] for part in self.parts]
         # What is handed out where it is made, by its memory.
         self.lent: dict[int, Lent] = {}
         # Memory of others that a run writes to.
         self.written: list[Array] = []
         self.writes: set[int] = set()  # the memory that these lie in
+        # What it runs, but for the memory.
+        self.does: Any = None
         self.plan: ArenaLayout | None = None
         self.arena: Array | None = None
         # Tensors that are the function's, not its arguments: results that are among them are handed out.
@@ -348,6 +358,7 @@ class Program:
             part.replay = stage_planning.together(part.steps)
         if settings.verify:
             unmoved(before, whole(self.parts), "memory plan")
+        self.does = tuple([stage_planning.does(p.entries, p.steps) for p in self.parts])
         self.numbers, self.known, self._standing = numbers, {}, {}
         self.lent = {id(root(one.flat)): one for one in lent.values()}
         own = {id(arena.array), *self.lent} | {id(root(a)) for part in self.parts for a in part.inputs}
@@ -463,10 +474,31 @@ class Program:
         found = results_of(output)
         kept = [own(t) for t in found]
         made = self.laid.copied(found, kept)
-        for t, copy, given in zip(found, made, kept, strict=True):
+        for t, twin, given in zip(found, made, kept, strict=True):
             if given is None:
-                linked(t, copy)
+                linked(t, twin)
         return replaced(output, made)
+
+
+def _told(e: Entry) -> tuple[Any, ...]:
+    """What an entry is at all sizes."""
+    what = recorded(e.function)
+    formula = what.compiled or next((v for v in e.operands if isinstance(v, CompiledFormula)), None)
+    meaning = what.reducer if formula is None else formula.kernel
+    plain = [v for v in flat(e.operands) if v.__class__ in (bool, str, dtype)]
+    return e.kind, e.name, meaning, plain, [(o.dtype, o.ndim) for o in (*e.outs, *arrays(e.operands))]
+
+
+class Recorded:
+    """What the record of a program that has not been settled holds: what runs are to leave."""
+
+    def __init__(self, program: Program) -> None:
+        self.constants, self.known, self.names = program.constants, program.known, program.names
+        self.parts: list[Part] = []
+        for part in program.parts:
+            own = copy.copy(part)
+            own.entries = [Entry(e.kind, e.function, e.operands, e.outs, e.where) for e in part.entries]
+            self.parts.append(own)
 
 
 def is_tracked(t: Any) -> bool:

@@ -446,12 +446,7 @@ class Compiled:
         self.native = len(self.replay) == 1 and isinstance(self.replay[0], Run)
         own = {m for m in self._held if m < _MADE}
         self._held = {m: self._held[m] for m in own} | {o.memory: o.flat for o in self.outputs}
-        return tuple(
-            [
-                tuple([stage.loop for stage in step.stages]) if isinstance(step, Run) else e.name
-                for e, step in zip(self.entries, steps, strict=True)
-            ]
-        )
+        return stage_planning.does(self.entries, steps)
 
     # --- runs ------------------------------------------------------------------------------------------
 

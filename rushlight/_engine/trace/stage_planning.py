@@ -153,6 +153,16 @@ def together(each: Sequence[Step]) -> list[Step]:
     return found
 
 
+def does(entries: Sequence[Entry], each: Sequence[Step]) -> tuple[Any, ...]:
+    """What steps run, but for the memory that they work on."""
+    return tuple(
+        [
+            tuple([stage.loop for stage in step.stages]) if isinstance(step, Run) else e.name
+            for e, step in zip(entries, each, strict=True)
+        ]
+    )
+
+
 def staged(entry: Entry, scratch: Scratch) -> Stages | None:
     """The stages that do what the entry says; None where it needs Python."""
     function, operands, outs = entry.function, entry.operands, entry.outs

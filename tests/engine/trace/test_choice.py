@@ -2,12 +2,14 @@
 
 import itertools
 
+import numpy as np
 import pytest
 
 import rushlight as torch
 from rushlight._engine.core.settings import on_change, settings
+from rushlight._engine.kernels.runtime import stages
 from rushlight._engine.tensors import tensor
-from rushlight._engine.trace import choice, matching
+from rushlight._engine.trace import choice, matching, stage_planning
 from rushlight._engine.trace.compiled import AT_ONCE
 from rushlight._engine.trace.guards import key_of, outline
 
@@ -196,3 +198,78 @@ def test_plans_of_eager_calls_live_on_while_others_are_learnt():
             assert trace.compiled and not dropped
         finally:
             on_change.remove(forget)
+
+
+def _plan(compiled):
+    return next(reversed(compiled._runner.plans.values()))
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_other_sizes_are_recorded_once_and_compared_with_that_record(backwards):
+    def made():
+        torch.manual_seed(3)
+        layers = torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 4), torch.nn.Dropout(0.4), torch.nn.GELU()
+        return torch.nn.Sequential(*layers)
+
+    eager, own = made(), made()
+    compiled = torch.compile(own)
+    for size in (5, 3, 7, 2, 64):
+        for call in range(5):
+            x = torch.randn(size, 4)
+            found = []
+            for model in (eager, compiled):
+                torch.manual_seed(call)
+                with torch.set_grad_enabled(backwards):
+                    out = model(x)
+                    if backwards:
+                        out.sum().backward()
+                found.append((out, torch.rand(2)))
+            assert all(map(torch.equal, *found))
+            assert all(map(torch.equal, eager.buffers(), own.buffers()))
+            if backwards:
+                assert all(torch.equal(p.grad, q.grad) for p, q in zip(eager.parameters(), own.parameters()))
+            if size in (3, 7, 2):
+                assert _plan(compiled).ready == (call > 1)
+    assert [p.replays for p in compiled._runner.plans.values()] == [2, 2, 2, 2, 0]
+
+
+def test_a_size_at_which_other_things_are_done_is_recorded_twice():
+    @torch.compile
+    def step(x):
+        return (x * 2 if x.shape[0] > 1 else x + 1).cumsum(0)
+
+    for size in (4, 1, 3):
+        for call in range(5):
+            x = torch.randn(size)
+            assert torch.equal(step(x), (x * 2 if size > 1 else x + 1).cumsum(0))
+            assert _plan(step).ready == (call >= 2 + (size == 1))
+
+
+def test_what_writes_to_other_memory_at_a_size_is_recorded_twice():
+    first, second = torch.zeros(()), torch.zeros(())
+
+    @torch.compile
+    def step(x):
+        (first if x.shape[0] > 3 else second).add_(1)
+        return x * 2
+
+    for size in (4, 5, 3):
+        for _ in range(5):
+            assert torch.equal(step(torch.ones(size)), torch.full((size,), 2.0))
+    assert first.item() == 10 and second.item() == 5
+
+
+@pytest.mark.skipif(settings.kernels == "numpy", reason="there are no stages")
+def test_a_program_at_another_size_that_gives_other_bits_is_refused(monkeypatch):
+    step = torch.compile(lambda x: (x * 2).exp())
+    for _ in range(4):
+        step(torch.ones(4))
+    assert _plan(step).ready
+
+    def wrong(entry, scratch):
+        return stages.copy(entry.outs[0], np.array(7, np.float32))
+
+    monkeypatch.setattr(stage_planning, "staged", wrong)
+    for _ in range(5):
+        assert torch.equal(step(torch.ones(5)), (torch.ones(5) * 2).exp())
+    assert "depends on something" in _plan(step).refusal
