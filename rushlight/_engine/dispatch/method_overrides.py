@@ -103,12 +103,16 @@ def asking(plain: Callable[..., Any], shown: Callable[[Any], Any] | None = None)
     modes, free = interpreters.MODES, interpreters.PLAIN
 
     @wraps(plain)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and not kwargs and not modes and args[0].__class__ in free:
-            return plain(*args)
-        return before(call if shown is None else shown(call), plain, args, kwargs)
+    def call(given: Any = _NOTHING, /, *more: Any, **named: Any) -> Any:
+        if given.__class__ in free and not more and not named and not modes:
+            return plain(given)
+        args = more if given is _NOTHING else (given, *more)
+        return before(call if shown is None else shown(call), plain, args, named)
 
     return call
+
+
+_NOTHING = object()
 
 
 def _innermost() -> Any:

@@ -27,26 +27,22 @@ class OfClass:
     the method itself, since this stands in the class's class.
     """
 
-    __slots__ = ("name",)
+    __slots__ = ("known", "name")
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.known: dict[Any, Any] = {}  # what it is of Tensor, until something is set
 
     def __get__(self, cls: Any, meta: type) -> Any:
+        found = self.known.get(cls)
+        if found is not None:
+            return found
         if cls is None:
             return self
-        name = self.name
-        for part in cls.__mro__:
-            if name in part.__dict__:
-                held = part.__dict__[name]
-                if held.__class__ is FunctionType and held in _ASKING:
-                    return _ASKING[held]
-                if completion.is_completing():
-                    return property()
-                found = held.__get__(None, cls) if hasattr(type(held), "__get__") else held
-                own = found.__class__ is FunctionType and part in PARTS
-                return asking(found, name) if own and is_ours(found) else found
-        raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
+        times, found = _ANSWERS.times, _of(cls, self.name)
+        if cls in PARTS and hasattr(found, "unasked"):
+            _ANSWERS.keep(self.known, cls, found, times)
+        return found
 
     def __set__(self, cls: type, value: Any) -> None:
         if cls in PARTS and value.__class__ is FunctionType:
@@ -61,7 +57,46 @@ class OfClass:
             delattr(cls, self.name)
 
 
+def _of(cls: type, name: str) -> Any:
+    """What cls.NAME is."""
+    for part in cls.__mro__:
+        if name not in part.__dict__:
+            continue
+        held = part.__dict__[name]
+        if held.__class__ is FunctionType and held in _ASKING:
+            return _ASKING[held]
+        if completion.is_completing():
+            return property()
+        found = held.__get__(None, cls) if hasattr(type(held), "__get__") else held
+        own = found.__class__ is FunctionType and part in PARTS
+        return asking(found, name) if own and is_ours(found) else found
+    raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
+
+
+class _Answers:
+    """Where the answers are kept, and how often the classes have changed."""
+
+    def __init__(self) -> None:
+        self.filled: list[dict[Any, Any]] = []
+        self.times = 0
+
+    def keep(self, known: dict[Any, Any], cls: type, found: Any, times: int) -> None:
+        """Keep an answer, unless the classes have changed since `times`."""
+        with _CHANGE:
+            if times == self.times:
+                known[cls] = found
+                self.filled.append(known)
+
+    def forget(self) -> None:
+        """The classes have changed."""
+        self.times += 1
+        for known in self.filled:
+            known.clear()
+        self.filled.clear()
+
+
 _CHANGE = RLock()
+_ANSWERS = _Answers()
 _SETTERS = {name: OfClass.__dict__[name] for name in ("__set__", "__delete__")}
 
 
@@ -74,6 +109,7 @@ def changing() -> Iterator[None]:
         try:
             yield
         finally:
+            _ANSWERS.forget()
             for name, setter in _SETTERS.items():
                 setattr(OfClass, name, setter)
 
