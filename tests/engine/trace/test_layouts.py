@@ -106,3 +106,22 @@ def test_a_batch_of_one_turned():
     for f in (torch.relu, lambda x: x + x, lambda x: x * 2, lambda x: x * torch.ones(3), torch.square):
         assert [f(x).stride() for _ in range(4)] == [(15, 1, 5)] * 4
         assert torch.equal(f(x), f(x.contiguous()))
+
+
+# Sizes and strides of operands, and what PyTorch gives exp(x), x + x and x + 2 of them.
+APART = [
+    ((3, 3, 3), (6, 0, 18), (1, 3, 9)),  # broadcast
+    ((2, 3, 4), (0, 1, 3), (12, 1, 3)),
+    ((2, 2, 1), (4, 8, 16), (1, 2, 4)),  # with gaps
+    ((2, 1), (2, 4), (1, 2)),
+    ((4, 1, 3), (1, 4, 4), (1, 4, 4)),
+    ((2, 3, 4), (12, 1, 3), (12, 1, 3)),
+]
+
+
+@pytest.mark.parametrize(("sizes", "strides", "wanted"), APART)
+@pytest.mark.parametrize("f", [torch.exp, lambda x: x + x, lambda x: x + 2, lambda x: x.clamp(-1, 1)])
+def test_operands_that_lie_apart(f, sizes, strides, wanted):
+    x = torch.randn(100).as_strided(sizes, strides)
+    assert [f(x).stride() for _ in range(6)] == [wanted] * 6  # by NumPy and by machine code
+    assert f(x).equal(f(x.contiguous()))

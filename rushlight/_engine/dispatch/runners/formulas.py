@@ -47,6 +47,7 @@ from rushlight._engine.dispatch.nodes.formula_nodes import (
 from rushlight._engine.dispatch.nodes.formula_rules import SavedOperands, saved_operands
 from rushlight._engine.dispatch.number_operands import NUMBERS, scalar
 from rushlight._engine.dispatch.off_cpu import Launch, backend_of, brought
+from rushlight._engine.dispatch.runners.laid_out import Ordered, laid_out, may_differ, may_differ_of_two
 from rushlight._engine.dispatch.runners.meta import refuse_devices
 from rushlight._engine.dispatch.runners.refused_dtypes import check_dtype
 from rushlight._engine.kernels.loops.pointwise import pointwise
@@ -69,7 +70,8 @@ class CompiledFormula:
     """A formula compiled for one combination of operands: dtypes and devices of tensors, types of numbers.
 
     fn, large: the kernel as a function of arrays, for small and (in all threads) for large ones; `fn` is
-    exchanged when machine code is there. result_kind: the result's dtype and device. scalar_np: the NumPy
+    exchanged when machine code is there. laid: `fn` whose results lie as PyTorch's wherever the operands lie,
+    for one of them or two, and numbers. result_kind: the result's dtype and device. scalar_np: the NumPy
     dtype that numbers are converted to. node: the class of the nodes that calls leave in the graph.
     """
 
@@ -84,6 +86,8 @@ class CompiledFormula:
         "saved_by_wanted",
         "copied",
         "beside",
+        "laid",
+        "several",
     )
 
     def __init__(
@@ -96,6 +100,7 @@ class CompiledFormula:
         copied: Sequence[int],
         beside: Sequence[int],
         there: Sequence[bool],
+        tensors: int,
     ) -> None:
         self.kernel = kernel
         # The places of operands that PyTorch converts first, and of numbers that are no operands to it.
@@ -107,16 +112,24 @@ class CompiledFormula:
         self.fn: Callable[..., Any] = kernel.fn
         self.result_kind = result
         self.large: Callable[..., Any] = kernel.large
+        self.laid: Callable[..., Any]
         self.scalar_np = scalar_np
         self.complex_ = complex_
         if result.backend is not None:
             run = partial(compute_on_host, kernel, result, self.copied, self.beside)
             self.fn = self.large = result.backend.launcher(Launch(result.backend, kernel, run, there))
+            self.laid = self.fn
         else:
+            self.several = tensors > 1
+            self._lay(self.fn)
             kernel.on_ready(self._ready)
 
     def _ready(self, ufunc: Callable[..., Any]) -> None:
         self.fn = ufunc
+        self._lay(ufunc)
+
+    def _lay(self, fn: Callable[..., Any]) -> None:
+        self.laid = laid_out(Ordered(self, fn, Formula.compute, self.several))
 
 
 def compute_on_host(
@@ -258,6 +271,7 @@ class Formula:
                 if name not in self.promoting and not isinstance(values[k], Tensor)
             ],
             there,
+            sum([isinstance(v, Tensor) for v in values]),
         )
 
     def compute_dtype(self, values: Sequence[Any], kernel: bool = True) -> dt.dtype:
@@ -354,6 +368,16 @@ class Formula:
             if out.size < BROAD:
                 return compiled.fn(*arrays, out=out)
         return Formula.compute(compiled, arrays)
+
+    @staticmethod
+    def compute_large(compiled: CompiledFormula, *arrays: Array) -> Any:
+        """`compute` of one large operand, and numbers."""
+        return Formula.compute(compiled, arrays) if may_differ(arrays[0]) else compiled.large(*arrays)
+
+    @staticmethod
+    def compute_large_pair(compiled: CompiledFormula, x: Array, y: Array) -> Any:
+        """`compute` of two operands, or of one and a number, that are large together."""
+        return Formula.compute(compiled, (x, y)) if may_differ_of_two(x, y) else compiled.large(x, y)
 
     @staticmethod
     def compute(compiled: CompiledFormula, arrays: Sequence[Array]) -> Any:

@@ -24,6 +24,7 @@ from rushlight._engine.dispatch.generated_code import MAKING, compile_function, 
 from rushlight._engine.dispatch.nodes.written_results import to_be_recorded
 from rushlight._engine.dispatch.number_operands import NUMBERS, scalar
 from rushlight._engine.dispatch.runners.formulas import Formula
+from rushlight._engine.dispatch.runners.laid_out import may_differ
 from rushlight._engine.ops import signature
 from rushlight._engine.ops.expressions import const, symbol
 from rushlight._engine.ops.row_kernels import BIG, BROAD, ROWS_OF_IT
@@ -42,11 +43,7 @@ def {name}({sig}):
     if compiled is None:
         return general({call})
     x = {a}._array
-    if x.base is not None and x.ndim > 2 and not x.flags.c_contiguous and 1 in x.shape:
-        # NumPy has strides of its own for dims of size 1; what it laid out itself has no base.
-        r = compute_ordered(compiled, ((x.shape, x.strides, x.itemsize),), (x,))
-    else:
-        r = compiled.fn(x) if x.size < BIG else compiled.large(x)
+    r = compiled.laid(x) if x.size < BIG else compute_large(compiled, x)
 {made}    if {a}._grad_node is not None and LOCAL.enabled:
         record(compiled, t, ({a},))
     return t
@@ -70,13 +67,9 @@ def {name}({sig}):
         g = None
     x = {a}._array
     try:
-        if not x.flags.c_contiguous and (x.strides != y.strides or 1 in x.shape):
-            seen = (x.shape, x.strides, x.itemsize), (y.shape, y.strides, y.itemsize)
-            r = compute_ordered(compiled, seen, (x, y))  # laid out as the first
-        else:
-            r = compiled.fn(x, y) if x.size < FEW and y.size < FEW or (
-                x.size < BIG and y.size < BIG and (x.shape == y.shape or few(x.shape, y.shape))
-            ) else compiled.large(x, y)
+        r = compiled.laid(x, y) if x.size < FEW and y.size < FEW or (
+            x.size < BIG and y.size < BIG and (x.shape == y.shape or few(x.shape, y.shape))
+        ) else compute_large_pair(compiled, x, y)
     except ValueError:
         return general({call})
 {made}    if (g is not None or {a}._grad_node is not None) and LOCAL.enabled:
@@ -110,10 +103,7 @@ def make(formula, general, check):
             return formula({values})
         {scalars}
         try:
-            if {apart}:
-                r = compute_ordered(compiled, ({seen},), ({operands},))
-            else:
-                r = compiled.fn({operands}) if {small} else compiled.large({operands})
+            {computed}
         except ValueError:
             return formula({values})
 {made}        if ({tracked}) and LOCAL.enabled:
@@ -207,6 +197,9 @@ SCOPE: dict[str, Any] = {
     "NUMBERS": NUMBERS,
     "scalar": scalar,
     "compute_ordered": Formula.compute_ordered,
+    "may_differ": may_differ,
+    "compute_large": Formula.compute_large,
+    "compute_large_pair": Formula.compute_large_pair,
     "storage": storage,
     "to_be_recorded": to_be_recorded,
 }
@@ -381,13 +374,7 @@ def _maker(classes: tuple[type | None, ...], checked: bool, in_place: bool = Fal
     tensors = [v for v in values if v not in numbers]
     arrays = {v: v.replace("v", "x") for v in values}
     kinds = [f"({v}._kind, not {arrays[v]}.shape)" if v in tensors else f"{v}.__class__" for v in values]
-    if in_place:
-        apart = "".join([f" or ({v} is not v0 and {v}._storage is s)" for v in tensors[1:]])
-    else:
-        *others, last = [arrays[v] for v in tensors]
-        odd = f"{last}.base is not None and {last}.ndim > 2 and not {last}.flags.c_contiguous"
-        unlike = [f"not {x}.flags.c_contiguous" for x in others]
-        apart = " or ".join([*unlike, f"{odd} and 1 in {last}.shape"])
+    apart = "".join([f" or ({v} is not v0 and {v}._storage is s)" for v in tensors[1:]])
     text = (_PLAN_IN_PLACE if in_place else _PLAN).format(
         given=", ".join(given),
         values=", ".join(values),
@@ -395,14 +382,25 @@ def _maker(classes: tuple[type | None, ...], checked: bool, in_place: bool = Fal
         arrays="; ".join(f"{arrays[v]} = {v}._array" for v in tensors),
         key=", ".join(kinds),
         apart=apart,
-        seen=", ".join(f"({x}.shape, {x}.strides, {x}.itemsize)" for x in arrays.values()),
+        computed=_computed(list(arrays.values()), [arrays[v] for v in tensors]),
         scalars="; ".join(f"{arrays[v]} = scalar({v}, compiled.scalar_np)" for v in numbers),
         operands=", ".join(arrays.values()),
-        small=" and ".join(f"{arrays[v]}.size < BIG" for v in tensors),
         tracked=" or ".join(f"{v}._grad_node is not None" for v in tensors),
         made=made(*_MADE, 8),
     )
     return compile_function(text, "make", dict(SCOPE), "plan")
+
+
+def _computed(arrays: list[str], tensors: list[str]) -> str:
+    """The statement of a plan that computes `r` of these arrays, of which some are tensors'."""
+    given, small = ", ".join(arrays), " and ".join(f"{x}.size < BIG" for x in tensors)
+    fewer = f"compiled.fn({given}) if {small} else compiled.large({given})"
+    if tensors == arrays[:1]:
+        return f"r = compiled.laid({given}) if {small} else compute_large(compiled, {given})"
+    seen = ", ".join(f"({x}.shape, {x}.strides, {x}.itemsize)" for x in arrays)
+    *others, last = tensors
+    apart = " or ".join([*[f"not {x}.flags.c_contiguous" for x in others], f"may_differ({last})"])
+    return f"r = compute_ordered(compiled, ({seen},), ({given},)) if {apart} else {fewer}"
 
 
 @cache

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
 from rushlight._engine.kernels.emit.python_builtins import called, data
+from rushlight._engine.kernels.runtime.abi import ARRAY_BASE, ARRAY_FIELDS, ARRAY_STRIDES
 
 _POINTER = 8
 # Of an object: where its class stands.
@@ -61,6 +62,44 @@ def _ask_if(f: Function, condition: str) -> None:
         asked = called(f, "PyObject_Vectorcall", "ptr", f"ptr {_own(f, 1)}", "ptr %args", "i64 1", "ptr null")
         f.emit(f"ret ptr {asked}")
         f.start(f.fresh("never"))
+
+
+def _all_of(f: Function, k: int, *given: str) -> None:
+    """Give what the function at a place in `self` gives of all arguments."""
+    f.emit(f"ret ptr {called(f, 'PyObject_Vectorcall', 'ptr', f'ptr {_own(f, k)}', *given, 'ptr null')}")
+
+
+def write_in_order(module: Module, name: str, several: bool) -> None:
+    """laid(array, ...): self[0](array, ...), which lays a result out as NumPy does; self[1](array, ...) where
+    that may be otherwise than PyTorch does it.
+
+    several: whether two of the arguments may have dims, which are the first two.
+    """
+    f = _begin(module, name)
+    numpys, other = f.fresh("numpys"), f.fresh("other")
+    first = f.load("ptr", "%args")
+    flags, dims = f.load("i32", first, ARRAY_FIELDS[4]), f.load("i32", first, ARRAY_FIELDS[1])
+    f.leave(f.op(f"trunc i32 {flags} to i1"), numpys)  # in C's order
+    sizes, steps = f.load("ptr", first, ARRAY_FIELDS[2]), f.load("ptr", first, ARRAY_STRIDES)
+    others = steps
+    if several:
+        second = f.load("ptr", "%args", _POINTER)
+        f.leave(f.op(f"icmp ne i32 {dims}, {f.load('i32', second, ARRAY_FIELDS[1])}"), other)
+        others = f.load("ptr", second, ARRAY_STRIDES)
+    else:  # what NumPy laid out itself has no base
+        f.leave(_null(f, f.load("ptr", first, ARRAY_BASE)), numpys)
+    with f.loop(f.op(f"sext i32 {dims} to i64")) as i:
+        at = f.i64("mul", i, _POINTER)
+        f.leave(f.i64("icmp eq", f.load("i64", sizes, at), 1), other)
+        step = f.load("i64", steps, at)
+        f.leave(f.i64("icmp eq", step, 0), other)
+        if several:
+            f.leave(f.i64("icmp ne", step, f.load("i64", others, at)), other)
+    f.emit(f"br label %{numpys}")
+    for k, label in enumerate((numpys, other)):
+        f.start(label)
+        _all_of(f, k, "ptr %args", "i64 %n")
+    f.finish()
 
 
 def write_reader(module: Module, name: str, offset: int) -> None:

@@ -6,6 +6,8 @@ SLOT = 8
 # Where NumPy's array object has its data, number of axes, extents, dtype and flags, after the head
 # that every Python object has: part of NumPy's ABI.
 ARRAY_FIELDS = tuple(object.__basicsize__ + k for k in (0, 8, 16, 40, 48))
+# ... and its strides, and the object that has its memory.
+ARRAY_STRIDES, ARRAY_BASE = object.__basicsize__ + 24, object.__basicsize__ + 32
 # A team's memory (team_code.py): where members are, slots of one, its semaphore, slots of a queue.
 MEMBERS, MEMBER, SEMAPHORE, QUEUE = 32, 16, 8, 8
 # A table of team.Call: how many words, how many stages, whether other threads may run meanwhile (CALL_HEAD
