@@ -31,6 +31,8 @@ TensorBase = _TensorBase = Tensor
 
 
 def __getattr__(name: str) -> Any:
+    if name == "_after_autograd_keyset":
+        return import_module("rushlight.library.key_sets").after_autograd()
     if name == "_functions":
         return import_module("rushlight._engine.autograd.node_classes")
     found = _of_tables(name)
@@ -53,7 +55,8 @@ def __getattr__(name: str) -> Any:
 
 # Single names of torch._C: where they are kept, and as what.
 _HOMES = {
-    "_dispatch_has_kernel_for_dispatch_key": ("library", "_has_kernel"),
+    "_dispatch_has_kernel_for_dispatch_key": ("library.registration", "has_kernel"),
+    "_EnablePythonDispatcher": ("_dispatch.python", "EnablePythonDispatcher"),
     "_AutoDispatchBelowAutograd": ("library.below", "AutoDispatchBelowAutograd"),
     "_get_autograd_fallback_mode": ("library.fallback", "get_mode"),
     "_set_autograd_fallback_mode": ("library.fallback", "set_mode"),

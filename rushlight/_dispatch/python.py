@@ -23,6 +23,10 @@ def enable_python_dispatcher() -> AbstractContextManager[None]:
     return nullcontext()
 
 
+class EnablePythonDispatcher:
+    """What enable_python_dispatcher() is in PyTorch, while it lives."""
+
+
 def no_python_dispatcher() -> AbstractContextManager[None]:
     """A `with` block in which PyTorch calls its own functions; here there are no others for its ops."""
     return nullcontext()

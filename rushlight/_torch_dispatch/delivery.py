@@ -218,6 +218,11 @@ def tell(
 
     written(old), of an op that writes to its first argument: the result for a tensor with the old values.
     """
+    above = getattr(getattr(handler, "__self__", None), "above", None)
+    if above is not None:
+        found = above(op, args, kwargs)
+        if found is not NotImplemented:
+            return found if take is None else found[take]
     recorded = tracked([*args, *kwargs.values()])
     if recorded and (gradients.has_rule(op) or (gradients.is_run(op) and _without_memory(args))):
         return _by_rule(handler, op, args, kwargs, take)

@@ -301,6 +301,12 @@ class Overload:
         call = listening.delivery.running(self, args, kwargs)
         return call.run() if call is not None else listening.called(self, args, kwargs)
 
+    def redispatch(self, keys: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Call the op from the highest of a DispatchKeySet's keys on."""
+        from rushlight.library.key_sets import redispatch  # of what few programs need
+
+        return redispatch(self, keys, args, kwargs)
+
     @property
     def _name(self) -> str:
         return self.name()

@@ -13,7 +13,6 @@ from contextlib import contextmanager, suppress
 from enum import Enum
 from functools import partial, singledispatch
 from inspect import Parameter, Signature, signature
-from types import SimpleNamespace
 from typing import Any
 from weakref import finalize, proxy
 
@@ -24,10 +23,11 @@ from rushlight._engine.dispatch.interpreters import BELOW, MODES, STACK
 from rushlight._engine.names.alternatives import attribute
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight.autograd import Function
-from rushlight.export.overloads import fits, overloads, recorded
+from rushlight.export.overloads import fits
 from rushlight.library.below import LEVEL, get_ctx as get_ctx
 from rushlight.library.fallback import falls_back, followed
 from rushlight.library.inferring import infer_schema as infer_schema
+from rushlight.library.registration import checked, get_kernel as get_kernel, there_already
 from rushlight.ops import NAMESPACES
 from rushlight.ops._schemas import Schema, parsed
 
@@ -492,7 +492,7 @@ class Library:
         self.m: Any = proxy(self)
         # What it has defined, by name with the overload's, and functions: they go with it, as PyTorch's do.
         self._made: list[tuple[str, CustomOpDef]] = []
-        self._given: list[tuple[dict[str, Any], str, Any]] = []
+        self._given: list[Callable[[], None]] = []
         self._destroy = finalize(self, _take_back, ns, kind, self._made, self._given)
         self._destroy.atexit = False
 
@@ -521,6 +521,11 @@ class Library:
 
     def _declared(self, schema: str, tags: Any = ()) -> str:
         """The same; the op's name with its overload's."""
+        if self.kind == "IMPL":
+            raise RuntimeError(
+                f'def("{schema}"): Cannot define an operator inside of a TORCH_LIBRARY_IMPL block.  All '
+                "def()s should be placed in the (unique) TORCH_LIBRARY block for their namespace."
+            )
         schema = self._without_namespace(schema)
         try:
             known: Schema = parsed(schema, self.ns)
@@ -561,34 +566,43 @@ class Library:
         dispatch_key: str = "",
         *,
         with_keyset: bool = False,
-        allow_override: bool = False,
+        allow_override: bool = True,
     ) -> None:
-        """fn answers for an op (its name, or the op) where its dispatch key is looked at; see above."""
-        if self.ns == "aten":
-            raise NotImplementedError(
-                "Library('aten', 'IMPL').impl: PyTorch's own ops keep their functions "
-                "here; torch.overrides.TorchFunctionMode sees each call"
-            )
+        """fn answers for an op (its name, or the op) where its dispatch key is looked at; see above.
+
+        with_keyset: it is given the call's keys first. allow_override: RuntimeError with False, where a
+        function was given before.
+        """
         key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
+        own = checked(self, op_name, fn, key)
         if key not in DispatchKey.__members__:
             raise RuntimeError(f"could not parse dispatch key: {key}")
-        own = str(op_name).rpartition("::")[2]
+        if self.ns == "aten":
+            from rushlight.library import aten_kernels  # of what few programs need
+
+            self._given.append(aten_kernels.register(own, key, fn, with_keyset, allow_override))
+            return
         op = op_name if isinstance(op_name, CustomOpDef) else _entry(f"{self.ns}::{own}")
-        if fn is fallthrough_kernel and key.startswith("Autograd"):
-            op._kernels[key] = fn
-            self._given.append((op._kernels, key, fn))
-        elif fn is not fallthrough_kernel:
-            op._kernels[key] = partial(fn, None) if with_keyset else fn
-            self._given.append((op._kernels, key, op._kernels[key]))
+        if not allow_override and key in op._kernels:
+            raise RuntimeError(there_already(own, key, self.ns))
+        if fn is not fallthrough_kernel or key.startswith("Autograd"):
+            keyed = with_keyset and fn is not fallthrough_kernel
+            function = attribute("rushlight.library.key_sets", "with_keys")(fn, key) if keyed else fn
+            op._kernels[key] = function
+            self._given.append(partial(_forget, op._kernels, key, function))
+
+
+def _forget(kernels: dict[str, Any], key: str, function: Any) -> None:
+    if kernels.get(key) is function:
+        del kernels[key]
 
 
 def _take_back(
-    ns: str, kind: str, made: list[tuple[str, CustomOpDef]], given: list[tuple[dict[str, Any], str, Any]]
+    ns: str, kind: str, made: list[tuple[str, CustomOpDef]], given: list[Callable[[], None]]
 ) -> None:
     """Forget the overloads that a library has defined, and the functions that it has given."""
-    for kernels, key, function in given:
-        if kernels.get(key) is function:
-            del kernels[key]
+    for take_back in given:
+        take_back()
     for name, op in made:
         own, _, overload = name.partition(".")
         several = _OPS.get(f"{ns}::{own}", {})
@@ -652,31 +666,6 @@ def _impl_in(lib: Library, name: str, dispatch_key: str = "") -> Callable[..., A
         return fn
 
     return register
-
-
-def _has_kernel(name: str, key: Any) -> bool:
-    """Whether an op ("namespace::name.overload") has a function for a dispatch key, and no other."""
-    space, _, own = name.partition("::")
-    if space == "aten":
-        own, _, overload = own.partition(".")
-        found = recorded(own).get(overload or "default")
-        if found is None:
-            raise RuntimeError(f"operator {name} does not exist")
-        return bool(found.has_kernel_for_dispatch_key(key))
-    return str(key).rpartition(".")[2] in _op(name)._kernels
-
-
-def get_kernel(op: Any, dispatch_key: Any) -> Any:
-    """What computes an op ("aten::add.Tensor", or the op) for a key: an object with call_boxed(keys, *args).
-
-    `keys` are for functions that hand them on, and not looked at. RuntimeError where there is nothing.
-    """
-    name = str(op) if "::" in str(op) else str(op).replace(".", "::", 1)
-    key, (own, _, overload) = str(dispatch_key).rpartition(".")[2], name.removeprefix("aten::").partition(".")
-    found = _op(name)._kernels.get(key) if "::" in own else overloads(own).get(overload or "default")
-    if found is None:
-        raise RuntimeError(f"operator {op} does not exist, or has nothing for the key {key}")
-    return SimpleNamespace(call_boxed=lambda keys, *args, **kwargs: found(*args, **kwargs))
 
 
 def opcheck(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, **options: Any) -> Any:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+import rushlight as torch
+from rushlight._engine.core.pytree import flatten
 from rushlight._engine.dispatch.interpreters import CLASSES
 from rushlight.library import DispatchKey
+from rushlight.library.below import AutoDispatchBelowAutograd
 
 
 class DispatchKeySet:
@@ -47,7 +50,44 @@ class DispatchKeySet:
 
 
 def _listed(keys: Iterable[Any]) -> str:
-    return ", ".join(sorted(key.name for key in keys))
+    return ", ".join(key.name for key in sorted(keys, key=lambda key: int(key.value)))
+
+
+_BACKENDS = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta"}
+
+
+def backend(args: Any, kwargs: dict[str, Any]) -> str:
+    """The key of what an op runs on: a device of its tensors beside the CPU first."""
+    given = [leaf.device for leaf in flatten((args, kwargs))[0] if isinstance(leaf, torch.Tensor)]
+    if not given:
+        given = [torch.device(kwargs.get("device") or torch.get_default_device())]
+    kinds = [device.type for device in given]
+    where = next((kind for kind in kinds if kind != "cpu"), "cpu")
+    return _BACKENDS.get(where, "PrivateUse1")
+
+
+def with_keys(fn: Callable[..., Any], key: str) -> Callable[..., Any]:
+    """fn(keys, *args, **kwargs), called without the keys, which are those of the call from `key` on."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        own = backend(args, kwargs)
+        names = [own, f"Autograd{own}"] if key.startswith(("Autograd", "Composite")) else [own]
+        return fn(DispatchKeySet(*[DispatchKey[name] for name in names]), *args, **kwargs)
+
+    return run
+
+
+def after_autograd() -> DispatchKeySet:
+    """The keys of what is called below autograd: torch._C._after_autograd_keyset."""
+    return DispatchKeySet(*[key for key in DispatchKey if "Autograd" not in key.name])
+
+
+def redispatch(op: Any, keys: DispatchKeySet, args: Any, kwargs: Any) -> Any:
+    """An op from the highest of some keys on: below autograd, where no key of its is among them."""
+    if any("Autograd" in key.name for key in keys._keys):
+        return op(*args, **kwargs)
+    with AutoDispatchBelowAutograd():
+        return op(*args, **kwargs)
 
 
 def excluded() -> DispatchKeySet:

@@ -23,6 +23,12 @@ class CustomOverload(OpOverload):
         """Call the op by this signature."""
         return self.of._call(args, kwargs)
 
+    def redispatch(self, keys: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Call the op from the highest of a DispatchKeySet's keys on."""
+        from rushlight.library.key_sets import redispatch  # of what few programs need
+
+        return redispatch(self, keys, args, kwargs)
+
     def __getattr__(self, name: str) -> Any:
         if name == "of":  # while it is being made
             raise AttributeError(name)

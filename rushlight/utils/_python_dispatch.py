@@ -35,6 +35,8 @@ class TorchDispatchMode(interpreters.Interpreter):
     _opens = False
     # named(call, run): run an op that is told as others.
     _named: Callable[[Any, Callable[[], Any]], Any] | None = None
+    # above(op, args, kwargs): what it makes of an op before autograd; else NotImplemented.
+    above: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
 
     def __init__(self, _dispatch_key: Any = None) -> None:
         self._dispatch_key = _dispatch_key
@@ -101,7 +103,8 @@ class BaseTorchDispatchMode(TorchDispatchMode):
 
 def _get_current_dispatch_mode_stack() -> list[Any]:
     """The active modes, the innermost last."""
-    return [mode for mode in interpreters.STACK.modes if isinstance(mode, TorchDispatchMode)]
+    modes = [mode for mode in interpreters.STACK.modes if isinstance(mode, TorchDispatchMode)]
+    return [mode for mode in modes if mode not in interpreters.BASE]
 
 
 def _get_current_dispatch_mode() -> Any:

@@ -155,7 +155,17 @@ def test_decorators_and_what_is_refused(lib: Library) -> None:
     with pytest.raises(ValueError, match="Unsupported kind: OTHER"):
         Library(lib.ns, "OTHER")
     with pytest.raises(NotImplementedError, match="TorchFunctionMode"):
-        Library("aten", "IMPL").impl("sin", two, "CPU")
+        Library("aten", "IMPL").impl("matmul", two, "CPU")
+    with pytest.raises(TypeError, match="Input function is required to be a callable"):
+        lib.impl("two", 2, "CPU")
+    with pytest.raises(RuntimeError, match=r"\(aten\) in operator name does not match namespace"):
+        lib.impl("aten::sin", two, "CPU")
+    with pytest.raises(RuntimeError, match="already a kernel registered from python overriding two's"):
+        lib.impl("two", two, "CPU", allow_override=False)
+    with pytest.raises(RuntimeError, match="inconsistent with the dispatch key"):
+        Library(lib.ns, "IMPL", "CPU").impl("two", two, "Meta")
+    with pytest.raises(RuntimeError, match="inside of a TORCH_LIBRARY_IMPL block"):
+        Library(lib.ns, "IMPL").define("three(Tensor x) -> Tensor")
 
 
 def test_copies_of_ops_are_the_ops():

@@ -36,9 +36,13 @@ MATCHERS: set[type] = set()
 SIMPLE = frozenset((int, float, bool, str, type(None), complex))
 
 
+# What stands under all others, in each thread that begins: functions of programs for PyTorch's ops.
+BASE: list[Any] = []
+
+
 class _Stack(threading.local):
     def __init__(self) -> None:
-        self.modes: list[Any] = []
+        self.modes: list[Any] = list(BASE)
 
 
 STACK = _Stack()
