@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import ParamSpec, TypeVar
 
-from rushlight._engine.core.recording import TAPE
+from rushlight._engine.core.recording import FOLLOWERS, TAPE
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -89,6 +89,8 @@ def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     listener = getattr(TAPE[-1], "warned", None) if TAPE else None
     if listener is not None:
         listener()
+    for follower in FOLLOWERS:  # what shows the warning may be a program's own
+        follower.resume()
     frame = caller()
     names = frame.f_globals
     registry = names.setdefault("__warningregistry__", {})

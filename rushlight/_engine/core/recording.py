@@ -82,6 +82,9 @@ class _Tape(list[Any]):
 
 
 TAPE = _Tape()
+# Who follows what Python does (trace/effects/purity.py): aside(call, args, kwargs) is call(*args, **kwargs),
+# in which nothing is to be followed; resume() goes on within it.
+FOLLOWERS: list[Any] = []
 # The tracers of torch.fx that are at work.
 TRACERS: list[Any] = []
 # Classes of numbers that are handed on as they are, not made ints and floats (torch.SymInt).

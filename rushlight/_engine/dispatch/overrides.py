@@ -8,20 +8,28 @@ from functools import cache, lru_cache
 from time import perf_counter
 from typing import Any, TypeVar
 
+from rushlight._engine.autograd.node import TRACES
+from rushlight._engine.core.device import device
+from rushlight._engine.core.dtype import dtype
 from rushlight._engine.core.profiling_ranges import OP
 from rushlight._engine.core.pytree import tree_map
-from rushlight._engine.core.recording import TAPE
+from rushlight._engine.core.recording import FOLLOWERS, TAPE
 from rushlight._engine.core.services import service
+from rushlight._engine.core.size import Size
 from rushlight._engine.dispatch import interpreters, older
 from rushlight._engine.dispatch.arguments import without_missing
 from rushlight._engine.dispatch.caller_arguments import as_written, called
 from rushlight._engine.dispatch.generated_code import compile_function
 from rushlight._engine.dispatch.interpreters import LONE, MODES, RECORDS, SIMPLE, STACK
 from rushlight._engine.dispatch.spellings import in_python, public as shown, space_of
+from rushlight._engine.ops.signature import REQUIRED
 from rushlight._engine.ops.table import Row, public as spellings
+from rushlight._engine.tensors.geometry import MemoryFormat, StorageLayout
 from rushlight._engine.tensors.tensor import Tensor
 
 _T = TypeVar("_T")
+# Classes of arguments, beside those of numbers, that call nothing.
+_INERT = frozenset((dtype, device, MemoryFormat, StorageLayout))
 
 
 def entrance(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
@@ -31,6 +39,8 @@ def entrance(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
     def general(*args: Any, **kwargs: Any) -> Any:
         modes = STACK.modes if MODES else None
         if not modes:
+            if FOLLOWERS and _runs_by_itself(args, kwargs):
+                return FOLLOWERS[-1].aside(direct, args, kwargs)  # no class takes it over, either
             return past(*args, **kwargs)
         mode = modes.pop()
         try:
@@ -40,6 +50,25 @@ def entrance(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
 
     general.__name__ = general.__qualname__ = row.name
     return general
+
+
+def _runs_by_itself(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether an op on these arguments, without interpreters, calls nothing of a program's own."""
+    if TRACES.record is not None:  # who hears of nodes may call hooks for what these keep
+        return False
+    for value in (*args, *kwargs.values()):
+        cls = value.__class__
+        if cls is tuple or cls is list or cls is Size:
+            if not interpreters.all_plain(value):
+                return False
+        elif (
+            cls not in interpreters.PLAIN
+            and cls not in SIMPLE
+            and cls not in _INERT
+            and value is not REQUIRED
+        ):
+            return False
+    return True
 
 
 @cache

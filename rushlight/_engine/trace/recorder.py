@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -332,14 +333,21 @@ def roots(*values: Any) -> set[int]:
     return {id(a if a.base is None else root(a)) for a in arrays(*values)}
 
 
-def _tensors(value: Any) -> Iterator[Tensor]:
-    return (v for v in flat(value) if isinstance(v, Tensor))
+def _tensors(value: Any) -> list[Tensor]:
+    if isinstance(value, Tensor):
+        return [value]
+    return [v for v in flat(value) if isinstance(v, Tensor)]
+
+
+@lru_cache(4096)
+def _is_own(file: str) -> bool:
+    return file.startswith(("<rushlight", _PACKAGE))
 
 
 def place_of() -> str:
     """File and line of the program's own code that is running."""
     frame: Any = sys._getframe(1)
-    while frame is not None and (frame.f_code.co_filename.startswith(("<rushlight", _PACKAGE))):
+    while frame is not None and _is_own(frame.f_code.co_filename):
         frame = frame.f_back
     return "?" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 

@@ -14,6 +14,7 @@ import pytest
 import rushlight as torch
 from rushlight import nn
 from rushlight._engine.core.settings import settings
+from rushlight._engine.trace.effects.purity import Watch
 from rushlight.nn import functional as F
 
 COUNT = 0
@@ -493,3 +494,67 @@ def test_what_a_package_has_besides_is_not_loaded_by_a_recording(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     subprocess.run([sys.executable, program], check=True)
+
+
+def _kept(t):
+    SEEN.append("kept")
+    return t
+
+
+def keeps(x):
+    with torch.autograd.graph.saved_tensors_hooks(_kept, lambda t: t):
+        return x.exp()
+
+
+def fails_within(x):
+    try:
+        return x.expand(7, 7, 7) @ x
+    except RuntimeError:
+        SEEN.append("refused")
+    return x * 2
+
+
+class Index:
+    def __index__(self):
+        SEEN.append("asked")
+        return 0
+
+
+def asks(x):
+    return x.select(0, Index()) * 2
+
+
+def warns(x):
+    return F.mse_loss(x, x.detach()[:, None])
+
+
+@pytest.mark.parametrize("function", [keeps, fails_within, asks, warns])
+@pytest.mark.filterwarnings("always")
+def test_what_ops_call_of_a_program_is_seen(function, monkeypatch):
+    SEEN.clear()
+    monkeypatch.setattr("warnings.showwarning", lambda *what: SEEN.append("warned"))
+    compiled, x = torch.compile(function), torch.randn(3, requires_grad=True)
+    wanted = function(x)
+    once = len(SEEN)
+    assert once
+    for call in range(1, 7):
+        assert torch.equal(compiled(x), wanted)
+        assert len(SEEN) == once * (call + 1)
+
+
+def test_ops_are_not_followed_and_what_comes_after_them_is(monkeypatch):
+    asked = []
+    wants = Watch.wants
+    monkeypatch.setattr(Watch, "wants", lambda self, frame: asked.append(frame.f_code) or wants(self, frame))
+
+    def function(x):
+        return torch.addcmul(x, x, x).softmax(0).reshape(-1)[:2] + FLAG
+
+    compiled = torch.compile(function)
+    for _ in range(5):
+        compiled(torch.randn(3))
+    assert next(iter(compiled._runner.plans.values())).ready
+    ops = [c for c in asked if "_engine/kernels" in c.co_filename]
+    assert function.__code__ in asked and (sys.version_info >= (3, 12) or not ops)
+    found = next(iter(compiled._runner.plans.values())).guards
+    assert any(name == "FLAG" for name, _ in found.seen)

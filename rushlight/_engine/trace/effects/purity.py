@@ -15,6 +15,7 @@ import inspect
 import math
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -24,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.recording import FOLLOWERS
 from rushlight._engine.lazy import names_of
 from rushlight._engine.names.built_in import plain
 from rushlight._engine.tensors.tensor import Tensor
@@ -38,6 +40,8 @@ _LIBRARIES = (os.path.dirname(np.__file__), os.path.dirname(dis.__file__), "<str
 _COMPILER = f"{os.sep}llvmlite{os.sep}"
 # Of the standard library: functions that store only into what they have just made.
 _QUIET = ("/contextlib.py", "/functools.py", "/typing.py", "/abc.py", "/enum.py", "/_collections_abc.py")
+# Whether to stop looking for a while costs little: later Pythons change all code that has run.
+_TURNS = sys.version_info < (3, 12)
 _BUILTINS = frozenset(
     id(getattr(builtins, name))
     for name in (
@@ -92,9 +96,15 @@ class Watch:
         self._variables: dict[ContextVar[Any], Any] = {}
         # Of this package's layers.
         self._inside: set[CodeType] = set()
+        # Of code that has been seen, whether it is this package's.
+        self._known: dict[CodeType, bool] = {}
+        # Whether it looks away for a while, and who follows instructions else.
+        self._thread, self._rests, self._tracer = threading.get_ident(), False, sys.gettrace()
 
     def __call__(self, frame: Any, event: str, arg: Any) -> None:
         code = frame.f_code
+        if event != "call" and event != "return" and self._is_engine(code):
+            return
         if event == "return" and not self.found and isinstance(arg, _ANSWERS) and arg is not None:
             self._answers(frame)
         if self.found or event not in ("call", "c_call") or _for_us(frame):
@@ -114,6 +124,32 @@ class Watch:
             else:
                 self.guards.globals_of(code, frame.f_globals)
                 self._scan(code)
+
+    def _is_engine(self, code: CodeType) -> bool:
+        """Whether a function is this package's."""
+        known = self._known.get(code)
+        if known is None:
+            known = self._known[code] = _ours(code.co_filename)
+        return known
+
+    def aside(self, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """call(*args, **kwargs), which does nothing that is to be looked at: nobody looks meanwhile."""
+        if self._rests or threading.get_ident() != self._thread:
+            return call(*args, **kwargs)
+        self._rests, self._tracer = True, sys.gettrace()
+        sys.settrace(None)
+        sys.setprofile(None)
+        try:
+            return call(*args, **kwargs)
+        finally:
+            self.resume()
+
+    def resume(self) -> None:
+        """Look again."""
+        if self._rests and threading.get_ident() == self._thread:
+            self._rests = False
+            sys.settrace(self._tracer)
+            sys.setprofile(self)
 
     def _answers(self, frame: Any) -> None:
         """A function of this package tells its caller how something stands that is no argument's."""
@@ -183,7 +219,7 @@ class Watch:
 
     def wants(self, frame: Any) -> bool:
         """Whether a frame's instructions are looked at."""
-        return not (self.found or _ours(frame.f_code.co_filename) or _for_us(frame))
+        return not (self.found or self._is_engine(frame.f_code) or _for_us(frame))
 
     def runs(self, frame: Any, step: Noted) -> None:
         """An instruction is about to run."""
@@ -296,10 +332,14 @@ def watched(guards: Guards) -> Iterator[Watch]:
         with following(watch.wants, watch.runs) as watch.follows:
             if not watch.follows:
                 watch.scan_known()
+            if _TURNS:
+                FOLLOWERS.append(watch)
             sys.setprofile(watch)
             yield watch
             sys.setprofile(None)
         watch.tell()
     finally:
+        if watch in FOLLOWERS:
+            FOLLOWERS.remove(watch)
         # cProfile's profiler is no function: it installs itself.
         getattr(before, "enable", partial(sys.setprofile, before))()
