@@ -74,6 +74,8 @@ _HOMES = {
     "InferredType": ("jit.program.graphtypes", "InferredType"),
     "PyTorchFileReader": ("serialization", "PyTorchFileReader"),
     "PyTorchFileWriter": ("serialization", "PyTorchFileWriter"),
+    "_dispatch_keys": ("library.key_sets", "of_tensor"),
+    "_dispatch_key_set": ("library.key_sets", "shown"),
     "DispatchKeySet": ("library.key_sets", "DispatchKeySet"),
     "_dispatch_tls_local_exclude_set": ("library.key_sets", "excluded"),
     "_storage_id": ("_engine.tensors.storages.untyped", "storage_id"),

@@ -25,8 +25,9 @@ from rushlight._engine.tensors.geometry import strided
 from rushlight._engine.tensors.kind import kind
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
+from rushlight._functorch import config
 from rushlight._subclasses.meta_utils import MetaConverter
-from rushlight._torch_dispatch.classes import make_wrapper_subclass
+from rushlight._torch_dispatch.classes import make_wrapper_subclass, unreal
 from rushlight.library.below import CONTEXT
 from rushlight.nn.parameter import Parameter
 from rushlight.overrides import TorchFunctionMode
@@ -42,6 +43,7 @@ __all__ = [
     "FakeTensorMode",
     "MetadataMismatchError",
     "UnsupportedFakeTensorException",
+    "UnsupportedOperatorException",
     "is_fake",
     "maybe_get_fake_mode",
     "unset_fake_temporarily",
@@ -68,6 +70,10 @@ class DynamicOutputShapeException(_Refused):
 
 class DataDependentOutputException(_Refused):
     """The op gives Python a number that nobody knows."""
+
+
+class UnsupportedOperatorException(_Refused):
+    """An op of a program has no function of register_fake, and nothing else says what it gives."""
 
 
 class MetadataMismatchError(RuntimeError):
@@ -108,6 +114,8 @@ _SIZES = frozenset(
 _LIFTING = frozenset(("lift", "lift_fresh", "lift_fresh_copy"))
 # Ops whose tensors may lie on several devices.
 _BETWEEN = frozenset(("copy_", "copy", "_to_copy", "index", "index_put", "index_put_", "_foreach_copy_"))
+# Ops whose indices may lie on the CPU where the rest is on the meta device.
+_BY_INDICES = frozenset(("embedding", "index_select", "gather", "_summed", "_bag_numbers"))
 _RANDOM = frozenset(
     ("bernoulli", "bernoulli_", "normal_", "uniform_", "random_", "exponential_", "multinomial")
 )
@@ -129,6 +137,8 @@ class FakeTensor(Tensor):
 
     @staticmethod
     def __new__(cls, fake_mode: Any, elem: Any, device: Any, constant: Any = None) -> Any:
+        if not getattr(fake_mode, "allow_meta", True) and Device(device).type == "meta":
+            raise AssertionError("device.type must not be 'meta' when allow_meta is False")
         made = make_wrapper_subclass(cls, elem._geometry.shape, dtype=elem.dtype, device=device)
         made._array, made._storage = elem._memory, elem._storage
         made.fake_mode, made.constant = fake_mode, constant
@@ -177,8 +187,12 @@ class FakeTensor(Tensor):
 
     @property
     def fake_device(self) -> Any:
-        """The device that it says it lies on."""
+        """The device that it says it lies on, which may be set."""
         return self.device
+
+    @fake_device.setter
+    def fake_device(self, device: Any) -> None:
+        self._kind = unreal(self.dtype, str(_whole(device)))
 
     @property
     def shape(self) -> Any:
@@ -280,6 +294,7 @@ class FakeTensorMode(TorchDispatchMode):
         self.allow_fallback_kernels = allow_fallback_kernels
         self.allow_non_fake_inputs = allow_non_fake_inputs
         self.shape_env, self.static_shapes, self.export = shape_env, True, export
+        self.allow_meta = config.fake_tensor_allow_meta
         self._known: WeakValueDictionary[int, FakeTensor] = WeakValueDictionary()  # constants, by id
         self.fake_tensor_converter = FakeTensorConverter()
 
@@ -291,9 +306,7 @@ class FakeTensorMode(TorchDispatchMode):
     def from_tensor(self, tensor: Any, **options: Any) -> Any:
         """The fake tensor of a tensor, the same for the same."""
         if isinstance(tensor, FakeTensor):
-            if tensor.fake_mode is not self:
-                raise AssertionError("Mixing fake modes NYI")
-            return tensor
+            return tensor if tensor.fake_mode is self else FakeTensor(self, _on_meta(tensor), tensor.device)
         return self.fake_tensor_converter.from_real_tensor(self, tensor)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -387,6 +400,9 @@ class FakeTensorMode(TorchDispatchMode):
     def _common_device(self, func: Any, name: str, tensors: list[Any]) -> Any:
         """Where a result lies: with the tensors that have dims; FakeTensorDeviceMismatchError for several."""
         placed = [t.device for t in tensors if t.dim()] or [t.device for t in tensors[:1]]
+        meta = [t for t in tensors if t.device.type == "meta"]
+        if name in _BY_INDICES and meta:
+            return meta[0].device
         other = next((d for d in placed if d != placed[0]), None)
         if other is not None and name not in _BETWEEN:
             raise FakeTensorDeviceMismatchError(func, placed[0], other)
@@ -403,6 +419,8 @@ class FakeTensorMode(TorchDispatchMode):
             return _all_on_meta(self._own(func, func.faked, args_, kwargs_))
         if "device" in kwargs_ or (not given and any(p.name == "device" for p in func._schema.arguments)):
             kwargs_["device"] = "meta"
+        if hasattr(func, "faked") and func.of._kernels and not _said_by(func.of):
+            raise UnsupportedOperatorException(func)
         if not hasattr(func, "faked"):
             return run_below(FakeTensor, func, (), args_, kwargs_)
         return self._own(func, run_below, FakeTensor, func, (), args_, kwargs_)
@@ -414,6 +432,12 @@ class FakeTensorMode(TorchDispatchMode):
             return run(*args)
         finally:
             CONTEXT.reset(token)
+
+
+def _said_by(op: Any) -> bool:
+    """Whether a function of an op of a program's own says what it gives on the meta device."""
+    kernels = op._kernels.keys()
+    return bool(op._only_writes) or any(key == "Meta" or key.startswith("Composite") for key in kernels)
 
 
 def _returned(returns: Any, made: Any, written: dict[Any, Any]) -> Any:

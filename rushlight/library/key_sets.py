@@ -7,7 +7,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.pytree import flatten
-from rushlight._engine.dispatch.interpreters import CLASSES
+from rushlight._engine.dispatch.interpreters import BELOW, CLASSES
 from rushlight.library import DispatchKey
 from rushlight.library.below import AutoDispatchBelowAutograd
 
@@ -50,7 +50,9 @@ class DispatchKeySet:
 
 
 def _listed(keys: Iterable[Any]) -> str:
-    return ", ".join(key.name for key in sorted(keys, key=lambda key: int(key.value)))
+    known = {name: place for place, name in enumerate(_ORDER)}
+    names = sorted(key.name for key in keys)
+    return ", ".join(sorted(names, key=lambda name: known.get(name, len(known))))
 
 
 _BACKENDS = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta"}
@@ -64,6 +66,31 @@ def backend(args: Any, kwargs: dict[str, Any]) -> str:
     kinds = [device.type for device in given]
     where = next((kind for kind in kinds if kind != "cpu"), "cpu")
     return _BACKENDS.get(where, "PrivateUse1")
+
+
+def of_tensor(t: Any) -> DispatchKeySet:
+    """The keys that a tensor gives a call: torch._C._dispatch_keys."""
+    where = backend(t, {})
+    prefix = {torch.strided: "", torch.sparse_coo: "Sparse"}.get(t.layout, "SparseCsr")
+    names = [prefix + where] + [f"Autocast{where}"] * (where != "Meta")
+    names += ["Conjugate"] * t.is_conj() + ["Negative"] * t.is_neg()
+    names += [] if t.is_inference() else ["ADInplaceOrView", f"Autograd{where}"]
+    if type(t) in BELOW:
+        names += ["Python", "PythonTLSSnapshot"]
+    return DispatchKeySet(*[DispatchKey[name] for name in names])
+
+
+def shown(t: Any) -> str:
+    """The same as text: torch._C._dispatch_key_set."""
+    return repr(of_tensor(t))
+
+
+# Keys from the lowest on, as PyTorch counts what they stand for.
+_ORDER = (
+    "CPU CUDA Meta PrivateUse1 SparseCPU SparseCUDA SparseMeta SparseCsrCPU SparseCsrCUDA SparseCsrMeta "
+    "BackendSelect Python Conjugate Negative ZeroTensor ADInplaceOrView AutogradCPU AutogradCUDA "
+    "AutogradMeta AutocastCPU AutocastCUDA PythonTLSSnapshot"
+).split()
 
 
 def with_keys(fn: Callable[..., Any], key: str) -> Callable[..., Any]:

@@ -3,6 +3,7 @@
 import copy
 from typing import Any
 
+import numpy as np
 import pytest
 
 import rushlight as torch
@@ -14,6 +15,7 @@ from rushlight._subclasses.fake_tensor import (
     FakeTensorDeviceMismatchError,
     FakeTensorMode,
     MetadataMismatchError,
+    UnsupportedOperatorException,
 )
 from rushlight._subclasses.meta_utils import MetaConverter
 
@@ -167,3 +169,43 @@ def test_ops_that_write_give_what_their_signatures_say() -> None:
         nothing(x, y)
         with pytest.raises(DataDependentOutputException):
             y.item()
+
+
+def test_devices_of_fake_tensors() -> None:
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+    made = mode.from_tensor(torch.ones(3))
+    made.fake_device = "cuda"
+    other = FakeTensorMode(allow_non_fake_inputs=True).from_tensor(made)
+    assert made.device == other.device == torch.device("cuda", 0) and other.fake_mode is not mode
+    with mode:
+        assert isinstance(torch.from_numpy(np.ones(3)), FakeTensor)
+        bag = torch.nn.EmbeddingBag(10, 3, mode="sum", device="meta")
+        assert bag(torch.tensor([1, 2]), torch.tensor([0])).device.type == "meta"
+    with torch._functorch.config.patch(fake_tensor_allow_meta=False), FakeTensorMode():
+        with pytest.raises(AssertionError, match="must not be 'meta' when allow_meta is False"):
+            torch.ones(3, device="meta")
+
+
+def test_ops_that_say_nothing_of_fakes_are_refused() -> None:
+    @torch.library.custom_op("fake_silent::op", mutates_args=(), device_types="cpu")
+    def op(x: torch.Tensor) -> torch.Tensor:
+        return x.cos()
+
+    with FakeTensorMode(), pytest.raises(UnsupportedOperatorException, match="fake_silent.op.default"):
+        op(torch.ones(2))
+
+
+def test_keys_of_tensors() -> None:
+    keys, plain = torch._C._dispatch_keys, "ADInplaceOrView, AutogradCPU, AutocastCPU"
+    assert repr(keys(torch.ones(2))) == f"DispatchKeySet(CPU, {plain})"
+    assert repr(keys(torch.ones(2).to_sparse())) == f"DispatchKeySet(SparseCPU, {plain})"
+    turned = torch.ones(2, dtype=torch.complex64).conj()
+    assert repr(keys(turned)) == f"DispatchKeySet(CPU, Conjugate, {plain})"
+    assert torch._C._dispatch_key_set(torch.ones(2, device="meta")) == (
+        "DispatchKeySet(Meta, ADInplaceOrView, AutogradMeta)"
+    )
+    with torch.inference_mode():
+        assert repr(keys(torch.ones(2))) == "DispatchKeySet(CPU, AutocastCPU)"
+    with FakeTensorMode():
+        shown = f"DispatchKeySet(CPU, Python, {plain}, PythonTLSSnapshot)"
+        assert repr(keys(torch.ones(2))) == shown

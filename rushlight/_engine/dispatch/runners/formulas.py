@@ -28,6 +28,7 @@ from rushlight._engine.core.layout import (
     in_order,
     order_of,
     result_memory,
+    result_order,
 )
 from rushlight._engine.core.promotion import of_number
 from rushlight._engine.core.recording import TAPE
@@ -311,7 +312,7 @@ class Formula:
             compiled = self.compiled_for(values)
         arrays = [v._array if isinstance(v, Tensor) else scalar(v, compiled.scalar_np) for v in values]
         if compiled.result_kind.on_meta:
-            t = wrap(_meta_array(arrays, compiled.result_kind), compiled.result_kind)
+            t = wrap(_meta_array(compiled, arrays), compiled.result_kind)
         else:
             t = wrap(self.compute(compiled, arrays), compiled.result_kind)
             if TAPE:
@@ -603,5 +604,9 @@ def _forget() -> None:
 dt.on_default_change.append(_forget)
 
 
-def _meta_array(arrays: list[Array], of: Kind) -> Array:
-    return meta_array(broadcast_shapes(*(a.shape for a in arrays)), of.np)
+def _meta_array(compiled: CompiledFormula, arrays: list[Array]) -> Array:
+    """What `compute` gives, without data."""
+    broadcast_shapes(*(a.shape for a in arrays))  # for its error
+    sizes, turned = result_order(arrays, compiled.copied, compiled.beside)
+    made = meta_array(sizes, compiled.result_kind.np)
+    return made if turned is None else made.transpose(turned)

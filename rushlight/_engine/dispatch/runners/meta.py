@@ -26,7 +26,7 @@ _BODIES = os.path.dirname(table.__file__) + os.sep
 
 def meta_run(row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
     """The result's geometry: by the row's shape rule, or by running its body on small stand-ins."""
-    refuse_devices(values)
+    refuse_devices(_placed(row, values))
     refuse_meta(row)
     if row.meta is not None:
         return as_meta(row.meta(*values))
@@ -39,6 +39,29 @@ def meta_run(row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
         # Meta arrays read as zeros without memory behind them, so a body can run on them.
         found = body(*arrays_of(values))
     return as_meta(found)
+
+
+# Rows whose indices may lie on the CPU where what they read or write is on the meta device.
+_BY_INDICES = frozenset(
+    "_bag_numbers _summed embedding gather index_select index_put scatter scatter_add scatter_reduce "
+    "take".split()
+)
+
+
+def _placed(row: Row, values: Sequence[Any]) -> Sequence[Any]:
+    """The operands that must lie on one device."""
+    if row.name not in _BY_INDICES:
+        return values
+    return [v for v in values if not is_index_beside_meta(v, values)]
+
+
+def is_index_beside_meta(value: Any, values: Sequence[Any]) -> bool:
+    """Whether a value is a tensor of indices on the CPU, or several, and others have no memory."""
+    several = value if isinstance(value, (list, tuple)) else (value,)
+    indices = [v for v in several if isinstance(v, Tensor)]
+    if not indices or any(v._kind.on_meta or v._kind.dtype.category > 1 for v in indices):
+        return False
+    return any(isinstance(v, Tensor) and v._kind.on_meta for v in values)
 
 
 def _contracted(row: Row, values: Sequence[Any]) -> tuple[int, ...] | None:

@@ -24,9 +24,9 @@ def from_numpy(ndarray: Any) -> Tensor:
     if type(ndarray) is np.ndarray:
         flags, of = ndarray.flags, _KINDS.get(id(ndarray.dtype))
         if of is not None and flags.c_contiguous and flags.writeable:
-            return _lent(ndarray, of)
+            return lifted(_lent(ndarray, of))
     beneath = tensor_beneath(ndarray)
-    return _borrowed(share(ndarray)) if beneath is None else beneath
+    return lifted(_borrowed(share(ndarray))) if beneath is None else beneath
 
 
 def tensor_beneath(array: Any) -> Tensor | None:

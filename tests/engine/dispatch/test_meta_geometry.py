@@ -1,0 +1,53 @@
+"""What has no data lies as the same with data does; indices of the CPU go with it."""
+
+import pytest
+
+import rushlight as torch
+import rushlight.nn.functional as F
+
+OPS = {
+    "relu": torch.relu,
+    "a number": lambda x: x + 1,
+    "itself and dense": lambda x: x.contiguous() * x,
+    "where": lambda x: torch.where(x > 0, x, 1.0),
+    "nan_to_num": torch.nan_to_num,
+    "dtype": lambda x: x / 2 == x,
+    "written to": lambda x: x.clone().add_(1),
+}
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_pointwise_results_keep_the_order_of_dims(name):
+    for x in (
+        torch.ones(4, 6).t(),
+        torch.ones(2, 3, 4, 4).to(memory_format=torch.channels_last),
+        torch.ones(3, 4, 5).permute(2, 0, 1),
+        torch.ones(6, 1).expand(6, 4),
+    ):
+        nowhere = torch.empty_strided(x.shape, x.stride(), device="meta")
+        found, wanted = OPS[name](nowhere), OPS[name](x)
+        assert found.is_meta and found.shape == wanted.shape and found.dtype is wanted.dtype
+        assert found.stride() == wanted.stride()
+
+
+def test_shapes_that_do_not_fit_are_refused():
+    with pytest.raises(RuntimeError, match="The size of tensor a"):
+        torch.ones(2, 3, device="meta").t() + torch.ones(4, 5, device="meta")
+
+
+def test_indices_may_lie_on_the_cpu():
+    x, i, rows = torch.ones(4, 3, device="meta"), torch.tensor([0, 1]), torch.zeros(4, 3, dtype=torch.long)
+    for found in (
+        F.embedding(i, x),
+        F.embedding_bag(i, x, torch.tensor([0]), mode="sum"),
+        F.embedding_bag(i, x, torch.tensor([0]), mode="max"),
+        x.index_select(0, i),
+        x.gather(0, rows),
+        x.take(i),
+        x.scatter(0, rows, 1.0),
+        x.scatter_add(0, rows, x),
+    ):
+        assert found.is_meta
+    assert torch.nn.Embedding(10, 3, device="meta")(i).shape == (2, 3)
+    with pytest.raises(RuntimeError, match="same device"):
+        x.index_add(0, i, torch.ones(2, 3, device="meta"))
