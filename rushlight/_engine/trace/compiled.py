@@ -249,12 +249,27 @@ class Compiled:
             return False
         return not leader.ready or self.trace.gain * plan.worked <= leader.learnt
 
-    def _waiting(self, plan: Specialization, args: Any, kwargs: Any) -> Any:
+    def _waiting(self, plan: Specialization, tensors: list[Tensor], args: Any, kwargs: Any) -> Any:
         """A call that waits for its program. The backward() of the one before it has come by now."""
+        first = not plan.waited and self.leaders[plan.outline].ready and len(self.plans) <= AT_ONCE
         plan.waited += 1
         plan.worked += plan.latest.seconds
         plan.latest = choice.Sample(None)
+        if first:  # and is recorded when it comes again
+            plan.calls = 1
+            return self._looked_at(plan, tensors, lambda: plan.latest.call(self.function, args, kwargs))
         return plan.latest.call(self.function, args, kwargs)
+
+    def _looked_at(self, plan: Specialization, tensors: list[Tensor], call: Callable[[], Any]) -> Any:
+        """What a call gives that is a kind's first, which has no record."""
+        state = _state_of(tensors)
+        found = call()
+        # What a record does to copies of the arguments is done to these too late.
+        if state != _state_of(tensors):
+            self._refuse(plan, "an argument is written to, or gets a gradient")
+        overheard(tracked_of(found), plan.orders)
+        plan.batches = LOCAL.batches
+        return found
 
     def _slowly(
         self, plan: Specialization | None, key: Any, tensors: list[Tensor], args: Any, kwargs: Any
@@ -263,7 +278,7 @@ class Compiled:
             plan = self._begun(key, tensors)
         device = device_of(self.function, tensors) if Interface.platform is not None else None
         if device is None and not plan.refusal and self._waits(plan):
-            return self._waiting(plan, args, kwargs)
+            return self._waiting(plan, tensors, args, kwargs)
         plan.calls += 1
         if plan.calls == 2 and sum(p.program is not None for p in self.plans.values()) >= MOST_PROGRAMS:
             plan.refuse(f"more than {MOST_PROGRAMS} kinds of arguments have come")
@@ -296,12 +311,7 @@ class Compiled:
                 # What recording has freed; glibc keeps it, as pieces between arrays that live on.
                 memory_pages.give_back()
             else:
-                state = _state_of(tensors)
-                found = self.function(*args, **kwargs)
-                # What a record does to copies of the arguments is done to these too late.
-                if state != _state_of(tensors):
-                    self._refuse(plan, "an argument is written to, or gets a gradient")
-                overheard(tracked_of(found), plan.orders)
+                found = self._looked_at(plan, tensors, lambda: self.function(*args, **kwargs))
                 self._do(plan, tiers.wait if self.background else lambda: None)
         plan.seconds += time.perf_counter() - start
         plan.batches = LOCAL.batches

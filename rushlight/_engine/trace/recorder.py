@@ -83,7 +83,7 @@ class Entry:
         row = getattr(self.function, "row", None) or next(
             (v for v in self.operands if type(v).__name__ == "Row"), None
         )
-        return row is not None and ("generator" in {p.name for p in row.params} or row.name in _RANDOM)
+        return row is not None and _draws(row)
 
     @property
     def name(self) -> str:
@@ -98,6 +98,11 @@ class Entry:
             (name for name in known if name and isinstance(name, str)),
             getattr(bound, "__qualname__", type(bound).__name__),
         )
+
+
+@lru_cache(4096)
+def _draws(row: Any) -> bool:
+    return row.name in _RANDOM or any(p.name == "generator" for p in row.params)
 
 
 def root(a: Array) -> Any:

@@ -57,6 +57,20 @@ def prepared(entry: Entry) -> Step:
     return partial(function, *operands) if again is None else again(function)
 
 
+class Late:
+    """What `prepared` gives of an entry, prepared when it first runs."""
+
+    def __init__(self, entry: Entry) -> None:
+        self.entry = entry
+        self.step: Step | None = None
+
+    def __call__(self) -> None:
+        """The entry in Python."""
+        if self.step is None:
+            self.step = prepared(self.entry)
+        self.step()
+
+
 def _product(outs: tuple[Array, ...], a: Array, b: Array) -> Step:
     """A product that is no stage, as of one row: where it is NumPy's, straight into its place."""
     multiply, out = unrounded_product_function(a, b), outs[0]
@@ -139,7 +153,7 @@ def steps(entries: Sequence[Entry], scratch: Scratch | None = None) -> list[Step
     """What runs each entry by itself; scratch: memory that all of them may use."""
     scratch = scratch or Scratch()
     return [
-        prepared(e) if found is None else Run([(found, prepared(e))])
+        prepared(e) if found is None else Run([(found, Late(e))])
         for e, found in [(e, staged(e, scratch)) for e in entries]
     ]
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from itertools import groupby
+from functools import cached_property, lru_cache
+from itertools import accumulate, groupby
 from math import prod
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -69,11 +70,23 @@ class Run:
     def __init__(self, pieces: Sequence[tuple[Stages, Callable[[], Any]]]) -> None:
         self.pieces = list(pieces)
         self.stages = [stage for stages, _ in pieces for stage in stages]
-        ends = np.cumsum([len(stages) for stages, _ in pieces]).tolist()
-        self.instead = [
-            (python, end) for (stages, python), end in zip(pieces, ends, strict=True) for _ in stages
-        ]
-        self.table = np.array(
+        self.count = len(self.stages)
+        self.threads = max([s.threads for s in self.stages])
+        # In one order everywhere: some are locks.
+        self.within = sorted({s.within for s in self.stages if s.within is not None}, key=id)
+
+    # What follows is made when it first runs: most become parts of longer ones, and never do.
+    @cached_property
+    def instead(self) -> list[tuple[Callable[[], Any], int]]:
+        """For each stage, what runs its piece in another way, and the stage that follows."""
+        ends = accumulate([len(stages) for stages, _ in self.pieces])
+        pairs = zip(self.pieces, ends, strict=True)
+        return [(python, end) for (stages, python), end in pairs for _ in stages]
+
+    @cached_property
+    def table(self) -> Array:
+        """The stages, as machine code reads them."""
+        return np.array(
             [
                 [
                     s.loop,
@@ -89,10 +102,11 @@ class Run:
             ],
             np.int64,
         )
-        self.address, self.count = pointer(self.table), len(self.table)
-        self.threads = max(s.threads for s in self.stages)
-        # In one order everywhere: some are locks.
-        self.within = sorted({s.within for s in self.stages if s.within is not None}, key=id)
+
+    @cached_property
+    def address(self) -> int:
+        """Where that is."""
+        return pointer(self.table)
 
     def begin(self) -> int:
         """All that needs no Python: how many stages have been done, of `count`."""
@@ -133,12 +147,18 @@ def kernel(function: Any, operands: Sequence[Array], cores: Sequence[bool]) -> S
     loop, layouts = LOOPS.get(function), tuple([(a.shape, a.strides) for a in operands])
     if loop is None or not all([a.size for a in operands]):
         return None
+    threads = parallel.get_num_threads() if max([a.size for a in operands]) >= PARALLEL else 1
+    plan = _lines(layouts, tuple(cores), threads)
+    return plan and [Stage(loop, team.placed(plan[0], operands), len(operands), plan[1], threads, operands)]
+
+
+@lru_cache(maxsize=1024)
+def _lines(layouts: Any, cores: tuple[bool, ...], threads: int) -> tuple[Array, Array] | None:
+    """The jobs of an elementwise or row kernel, relative to its operands' starts."""
     shape = np.broadcast_shapes(
         *[own[:-1] if core else own for (own, _), core in zip(layouts, cores, strict=True)]
     )
-    threads = parallel.get_num_threads() if max(a.size for a in operands) >= PARALLEL else 1
-    plan = team.lines(layouts, tuple(cores), shape, threads) or team.lines(layouts, tuple(cores), shape, 1)
-    return plan and [Stage(loop, team.placed(plan[0], operands), len(operands), plan[1], threads, operands)]
+    return team.lines(layouts, cores, shape, threads) or team.lines(layouts, cores, shape, 1)
 
 
 def matmul(a: Array, b: Array, out: Array) -> Stages | None:
@@ -155,9 +175,14 @@ def matmul(a: Array, b: Array, out: Array) -> Stages | None:
 
 def formula(expr: Expr, names: Sequence[str], arrays: Sequence[Array]) -> Stages | None:
     """A scalar expression of operands with these names; the last array is the result's."""
-    *inputs, out = [a.dtype.name for a in arrays]
-    made = pointwise((expr,), tuple(zip(names, inputs, strict=True)), (out,))
+    made = _kernel_of(expr, tuple(names), tuple([a.dtype for a in arrays]))
     return kernel(made.fn, arrays, [False] * len(arrays)) if made.compile_now() else None
+
+
+@lru_cache(maxsize=1024)
+def _kernel_of(expr: Expr, names: tuple[str, ...], dtypes: tuple[Any, ...]) -> Any:
+    *inputs, out = [of.name for of in dtypes]
+    return pointwise((expr,), tuple(zip(names, inputs, strict=True)), (out,))
 
 
 class StageRecorder:
