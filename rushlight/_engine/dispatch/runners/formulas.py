@@ -127,7 +127,10 @@ class CompiledFormula:
 
     def _ready(self, ufunc: Callable[..., Any]) -> None:
         self.fn = ufunc
-        self._lay(ufunc)
+        if self.kernel.ready or self.copied or self.beside:
+            self._lay(ufunc)
+        else:
+            self.laid = ufunc  # NumPy's functions, which are told where to write
 
     def _lay(self, fn: Callable[..., Any]) -> None:
         self.laid = laid_out(Ordered(self, fn, Formula.compute, self.several))

@@ -30,6 +30,7 @@ from rushlight._engine.core.callers import warn
 from rushlight._engine.core.layout import in_order, result_order
 from rushlight._engine.core.numpy_warnings import hush, raises_no_flags, restore
 from rushlight._engine.core.recording import TAPE
+from rushlight._engine.core.results import Result
 from rushlight._engine.dispatch.generated_code import MAKING, compile_function, forget, keep, made
 from rushlight._engine.dispatch.interpreters import MODES
 from rushlight._engine.dispatch.node_names import keeps_constants, rename
@@ -55,6 +56,7 @@ _SCOPE = {
     "array": np.asarray,
     "empty": np.empty,
     "zeros": np.zeros,
+    "new_tuple": tuple.__new__,
 }
 _SCOPE["rename"] = rename
 
@@ -256,7 +258,10 @@ class Script:
             if found.__class__ is tuple and (all_seen := self._all_seen(found)):
                 return all_seen
             parts = "".join(f"{self.answer(f)}, " for f in found)
-            return f"({parts})" if found.__class__ is tuple else f"{self._constant(type(found))}({parts})"
+            if found.__class__ is tuple:
+                return f"({parts})"
+            cls = self._constant(type(found))  # as many as it takes
+            return f"new_tuple({cls}, ({parts}))" if isinstance(found, Result) else f"{cls}({parts})"
         if not isinstance(found, Tensor) or found._kind.lazy:
             self.failed = True
             return ""

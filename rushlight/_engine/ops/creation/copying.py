@@ -149,7 +149,7 @@ def _way(source: Any, to: Any) -> Callable[..., Any] | None:
         warn_once("Casting complex values to real discards the imaginary part")
     if {source.name, to.name} in _HALVES or (source.name in _WHOLE and to.name in _HALF):
         kernel = service("conversion kernel")(source.name, to.name)
-        return lambda a, out: (kernel.large if a.size >= BIG else kernel)(a, out=out)
+        return lambda a, out: (kernel.large if a.size >= BIG else kernel.fn)(a, out=out)
     return (lambda a, out: assign(out, convert(a, to))) if needs_care(source, to) else None
 
 
@@ -280,7 +280,12 @@ def _view_real(a: Array) -> Array:
         raise RuntimeError("view_as_real is only supported for complex tensors")
     if not isinstance(a, np.ndarray):
         return a[..., None].view(a.real.dtype)
-    return a.view(np.dtype((a.real.dtype, (2,))))  # as pairs, which adds a dim wherever the elements lie
+    return a.view(_pairs(a.dtype))  # which adds a dim wherever the elements lie
+
+
+@cache
+def _pairs(of: Any) -> np.dtype[Any]:
+    return np.dtype((np.empty(0, of).real.dtype, (2,)))
 
 
 def _unconjugated(k: Any) -> tuple[bool, bool]:

@@ -167,7 +167,7 @@ def _two(
 
     def run(a: Array, b: Array) -> Array:
         out = np.empty(shape, of)
-        out.real, out.imag = parts(a, b)
+        parts(a, b, out.real, out.imag)
         return out
 
     return run
@@ -177,7 +177,11 @@ def _two(
 @resolved
 def complex_(real, imag) -> ArrayFunction:
     """real + i * imag, of two real tensors of one dtype."""
-    return _two(real, imag, ("float16", "float32", "float64"), lambda *parts: parts)
+    return _two(real, imag, ("float16", "float32", "float64"), _side_by_side)
+
+
+def _side_by_side(a: Array, b: Array, real: Array, imag: Array) -> None:
+    real[...], imag[...] = a, b
 
 
 complex_.gradient(
@@ -192,9 +196,12 @@ complex_.gradient(
 @resolved
 def polar(abs, angle) -> ArrayFunction:
     """abs * (cos(angle) + i * sin(angle)), of two real tensors of one dtype."""
-    return _two(
-        abs, angle, ("float32", "float64"), lambda size, angle: (size * np.cos(angle), size * np.sin(angle))
-    )
+    return _two(abs, angle, ("float32", "float64"), _around)
+
+
+def _around(size: Array, angle: Array, real: Array, imag: Array) -> None:
+    np.multiply(size, np.cos(angle), real)
+    np.multiply(size, np.sin(angle), imag)
 
 
 @polar.gradient

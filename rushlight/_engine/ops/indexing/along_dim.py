@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,20 @@ def take_along(a: Array, dim: int, index: Array) -> Array:
 
 
 FEW = 1 << 12  # so many positions are cheaply reckoned with
+
+
+def few_along(a: Array, dim: int, places: tuple[int, ...]) -> Callable[[Array, Array], Array] | None:
+    """`take_along` for arrays that lie as `a` does and positions of a shape, which may lack the dim where it
+    is 1; None where they are many.
+    """
+    kept = places if len(places) == a.ndim else (*places[:dim], 1, *places[dim:])
+    if not a.ndim or not a.size or prod(places) > FEW or not a.flags.c_contiguous:
+        return None
+    step, begin = _lines(a.shape, dim, kept)
+    begins = np.broadcast_to(begin, kept).reshape(places)
+    if step == 1:
+        return lambda a, index: a.take(index + begins)
+    return lambda a, index: a.take(index * step + begins)
 
 
 @lru_cache(maxsize=256)

@@ -26,10 +26,11 @@ from rushlight._engine.ops.nn.sliding_windows import (
     images,
     out_size,
     padded,
+    padder,
     tuple_of,
     windows,
 )
-from rushlight._engine.ops.resolved import ArrayFunction, resolved
+from rushlight._engine.ops.resolved import ArrayFunction, looked_up, resolved
 from rushlight._engine.ops.table import Array, composite, opaque
 
 
@@ -511,7 +512,14 @@ def _unfold(input, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) ->
             f"dilation={tuple(dilation)}, padding={tuple(padding)}, calculated shape of the array of sliding "
             f"blocks as {out}, but its components must be at least one."
         )
-    return lambda x: np.array(_columns(x, kernel, stride, padding, dilation, 1, out)[:, 0])
+    wide = padder(input.shape, [(p, p) for p in padding])
+    sizes = *input.shape[:2], *[n + 2 * p for n, p in zip(input.shape[2:], padding, strict=True)]
+
+    def moved(x: Array) -> Array:
+        return np.array(_columns(x, kernel, stride, (0, 0), dilation, 1, out)[:, 0])
+
+    move = looked_up(moved, np.broadcast_to(0, sizes))
+    return lambda x: move(wide(x))
 
 
 @_unfold.gradient

@@ -18,6 +18,7 @@ from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import converted, tensor_of
 from rushlight._engine.ops.linalg.matmul import is_low_precision, unrounded_product
 from rushlight._engine.ops.nn.sliding_windows import parts
+from rushlight._engine.ops.resolved import resolved
 from rushlight._engine.ops.table import Array, composite
 
 # For each element of the result: the elements that it reads, and their weights.
@@ -168,29 +169,41 @@ def _weighted_sums(input, dim: int, size: int, out: int, how: How, back: bool = 
 
 
 @_weighted_sums.kernel
+@resolved
 def _weighted_sums_kernel(input: Array, dim: int, size: int, out: int, how: How, back: bool = False) -> Any:
     if not input.size or (not (low := is_low_precision(input)) and input.dtype.kind != "f"):
         return NotImplemented
     if low:  # the sums are rounded once
-        wide = _weighted_sums_kernel(
-            converted(input, np.empty(input.shape, np.float32)), dim, size, out, how, back
-        )
-        return converted(wide, np.empty(wide.shape, input.dtype))
+        wide = np.empty(input.shape, np.float32)
+        sums = _weighted_sums_kernel.resolve(wide, dim, size, out, how, back)  # type: ignore[attr-defined]
+
+        def rounded(a: Array) -> Array:
+            found = sums(converted(a, np.empty(a.shape, np.float32)))
+            return converted(found, np.empty(found.shape, a.dtype))
+
+        return rounded
     length, behind = input.shape[dim], math.prod(input.shape[dim + 1 :])
-    lines = np.ascontiguousarray(input).reshape(-1, length, behind)
     shape = (*input.shape[:dim], size if back else out, *input.shape[dim + 1 :])
-    if behind > 1:
-        tables = _listed(size, out, how, back, input.dtype)
-        found = service("sums of rows along a dim")(lines, 1, *tables)
-        if found is not None:
-            return found.reshape(shape)
-    if behind == 1:
-        found = unrounded_product(lines[:, :, 0], _operand(size, out, how, back, input.dtype, False))
-    else:
-        found = unrounded_product(_operand(size, out, how, back, input.dtype, True), lines)
-    if not np.isfinite(np.add.reduce(found, axis=None)):
-        found = _tap_by_tap(lines, size, out, how, back)
-    return found.reshape(shape)
+    weights = _operand(size, out, how, back, input.dtype, behind > 1)
+    tables = _listed(size, out, how, back, input.dtype) if behind > 1 else ()
+    along = service("sums of rows along a dim")
+
+    def run(a: Array) -> Array:
+        lines = a if a.flags.c_contiguous else np.ascontiguousarray(a)
+        if behind > 1:
+            lines = lines.reshape(-1, length, behind)
+            found = along(lines, 1, *tables)
+            if found is not None:
+                return found.reshape(shape)
+            found = unrounded_product(weights, lines)
+        else:
+            lines = lines.reshape(-1, length)
+            found = unrounded_product(lines, weights)
+        if not np.isfinite(np.add.reduce(found, axis=None)):
+            found = _tap_by_tap(lines.reshape(-1, length, behind), size, out, how, back)
+        return found.reshape(shape)
+
+    return run
 
 
 @_weighted_sums.gradient

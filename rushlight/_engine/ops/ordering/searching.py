@@ -333,18 +333,28 @@ def isin(
     if isinstance(test_elements, np.ndarray) and test_elements.size < 10 * np.size(elements) ** 0.145:
         refuse_wide("isin_default_cpu", to)  # its way for many sorts
     relation = np.not_equal if invert else np.equal
+    given = elements, test_elements
+    plain = all([isinstance(v, np.ndarray) and v.dtype == to and to.kind != "V" for v in given])
+    if plain and 0 < elements.size * test_elements.size <= _TOGETHER:
+        return lambda a, b: _among_few(relation, a, b)
 
     def run(*arrays: Array) -> Array:
         given = iter(arrays)
         a, b = [comparable(next(given).astype(to, copy=False) if n is None else n) for n in numbers]
-        if not 0 < a.size * b.size <= 1 << 12:
+        if not 0 < a.size * b.size <= _TOGETHER:
             return np.asarray(np.isin(a, b, invert=invert))
-        b = b.flatten()
-        b.sort()
-        # For few before NumPy has chosen its way.
-        return np.asarray(relation(a, b.take(b.searchsorted(a), mode="clip")))
+        return _among_few(relation, a, b)
 
     return run
+
+
+_TOGETHER = 1 << 12  # of whom each has found its place before NumPy has chosen its way
+
+
+def _among_few(relation: np.ufunc, a: Array, b: Array) -> Array:
+    b = b.flatten()
+    b.sort()
+    return np.asarray(relation(a, b.take(b.searchsorted(a), mode="clip")))
 
 
 @opaque(where=("nn.functional",))

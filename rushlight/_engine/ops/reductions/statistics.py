@@ -16,13 +16,14 @@ from rushlight._engine.core.results import named
 from rushlight._engine.core.services import service
 from rushlight._engine.ops import forms
 from rushlight._engine.ops.expressions import Expr, m, symbol
-from rushlight._engine.ops.indexing.along_dim import at_least_1d
+from rushlight._engine.ops.indexing.along_dim import at_least_1d, few_along
 from rushlight._engine.ops.linalg.matmul import is_low_precision
 from rushlight._engine.ops.monoid import Reduction
 from rushlight._engine.ops.ordering.sorting import pick
 from rushlight._engine.ops.reductions.reductions import amax, amin, mean, sum, with_dims
 from rushlight._engine.ops.reductions.scanning import put_back
 from rushlight._engine.ops.row_expressions import extent, reduce_
+from rushlight._engine.ops.resolved import ArrayFunction, resolved
 from rushlight._engine.ops.row_kernels import SUMMED, RowKernel
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque, pointwise, reduce
 
@@ -245,15 +246,28 @@ def _first_extreme(a: Array, dim: int, largest: bool) -> Array:
 
 
 def _extreme(name: str, largest: bool) -> Any:
-    def body(input, dim: int, keepdim: bool = False):
-        d = wrap_dim(dim, input.ndim)
+    def body(input, dim: int, keepdim: bool = False) -> ArrayFunction:
+        d, result = wrap_dim(dim, input.ndim), named(name)
         check_size(name, input, d)
-        places = _first_extreme(at_least_1d(input), d, largest)
-        places = places.reshape(*input.shape[:d], 1, *input.shape[d + 1 :])
-        return named(name)(*pick(input, places, d, keepdim))
+        left, whole = input.shape[:d] + input.shape[d + 1 :], (*input.shape[:d], 1, *input.shape[d + 1 :])
+        usual = left and not keepdim and input.dtype.kind in "iuf"
+        read = few_along(input, d, left) if usual else None
+        if read is not None:
+
+            def of_few(a: Array) -> Any:
+                places = a.argmax(d) if largest else a.argmin(d)
+                return tuple.__new__(result, (read(a, places), places))
+
+            return of_few
+
+        def run(a: Array) -> Any:
+            places = _first_extreme(at_least_1d(a), d, largest).reshape(whole)
+            return result(*pick(a, places, d, keepdim))
+
+        return run
 
     return opaque(
-        body,
+        resolved(body),
         name=f"_{name}_dim",
         where=("aten",),
         node=name,
