@@ -309,8 +309,10 @@ def bernoulli_each(like: Array, of: dtype) -> Callable[[Engine, Array], Array]:
     exact, seen = np.dtype("f8" if double else "f4"), np.dtype("u8" if double else "u4")
     one = int(np.ones((), exact).view(seen))
 
+    converts = like.dtype != exact or not like.flags.c_contiguous
+
     def run(engine: Engine, p: Array) -> Array:
-        p = p.astype(exact, "C", copy=False)
+        p = p.astype(exact, "C") if converts else p
         bits = p.view(seen)  # from 0 to 1 they rise; those of nan and of negative numbers are greater
         if bits.item(bits.argmax()) > one and not ((p >= 0) & (p <= 1)).all():
             raise RuntimeError(

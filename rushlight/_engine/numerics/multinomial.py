@@ -81,11 +81,14 @@ def _race(engine: Engine, weights: Array, k: int) -> Array:
 
 def _shares(weights: Array, totals: Array) -> Array:
     """The weights' running totals, of which the last becomes 1."""
-    last = totals[..., -1:].copy() if totals.ndim > 1 else np.array(totals[-1])
-    most = last.item(last.argmax()) if last.size > 1 else last.item()
+    if totals.ndim == 1:
+        last = most = totals.item(-1)
+    else:
+        last = totals[..., -1:].copy()
+        most = last.item(last.argmax())
     if not (weights.item(weights.argmin()) >= 0 and most < np.inf):  # a nan is either
         _check_weights(weights)
-    if not (last.item(last.argmin()) if last.size > 1 else most) > 0:
+    if not (most if totals.ndim == 1 else last.item(last.argmin())) > 0:
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     np.divide(totals, last, totals)
     totals[..., -1] = 1

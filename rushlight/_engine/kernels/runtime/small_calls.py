@@ -88,8 +88,9 @@ def reduction(
 
 
 def sums(a: Array, axes: Sequence[int], keepdim: bool) -> Callable[[Array], Array] | None:
-    """np.add.reduce of arrays that lie as `a` does along the first or the last axes, where its many short
-    rows are worth a loop of their own, with NumPy's bits; None for others, and before anything was compiled.
+    """np.add.reduce of arrays that lie as `a` does along the first or the last axes, or the last and others,
+    where its many short rows are worth a loop of their own, with NumPy's bits; None for others, and before
+    anything was compiled.
     """
     if a.size < _MANY or a.dtype.char not in "fd" or not (native.loaded() and a.flags.c_contiguous):
         return None
@@ -106,7 +107,21 @@ def sums(a: Array, axes: Sequence[int], keepdim: bool) -> Callable[[Array], Arra
         n = prod(a.shape[a.ndim - k :])
         if 1 < n <= rows_in_registers.LINE:
             found = rows_in_registers.sums_of("line", a.dtype, a.size // n, n)
+    else:
+        found = _apart(a.shape, a.dtype, over)
     return None if found is None else lambda a: found(a).reshape(shape)
+
+
+def _apart(shape: tuple[int, ...], of: Any, over: tuple[int, ...]) -> Callable[[Array], Array] | None:
+    """The same along the last axes and some before: the rows' sums, which NumPy adds up in order."""
+    from rushlight._engine.kernels.loops import rows_in_registers  # as above
+
+    behind = next(i for i in range(len(shape)) if len(shape) - 1 - i not in over)
+    ahead, n, rest = over[: len(over) - behind], prod(shape[len(shape) - behind :]), shape[: len(shape) - behind]
+    if not behind or not 1 < n <= rows_in_registers.LINE or 1 in shape:
+        return None
+    rows = rows_in_registers.sums_of("line", of, prod(rest), n)
+    return None if rows is None else lambda a: np.add.reduce(rows(a).reshape(rest), ahead)
 
 
 def product(a: Array, b: Array) -> Callable[[Array, Array], Array] | None:

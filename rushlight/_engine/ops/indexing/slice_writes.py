@@ -168,10 +168,13 @@ def index_copy(input, dim: int, index, source) -> None:
     d = wrap_dim(dim, input.ndim)
     _check_copy(input, d, index, source)
     try:
-        check_bounds(index, d, at_least_1d(input).shape[d])
+        check_bounds(index, d, input.shape[d] if input.ndim else 1)
     except RuntimeError as error:
         raise IndexError(f"index_copy_(): {error}") from None
-    _rows(input, d)[at_least_1d(index)] = _rows(source, d) if source.ndim else source
+    if not d and index.ndim and source.ndim:
+        input[index] = source
+    else:
+        _rows(input, d)[at_least_1d(index)] = _rows(source, d) if source.ndim else source
 
 
 @index_copy.gradient

@@ -212,7 +212,8 @@ def huber_loss(input, target, reduction: str = "mean", delta: float = 1.0, weigh
 def _check_probabilities(input: Array, target: Array) -> None:
     for name, a in (("input", input), ("target", target)):
         seen = a if a.dtype.kind == "f" else a.astype(np.float32)  # bfloat16's own comparisons warn of nan
-        if a.size and not (seen.min() >= 0 and seen.max() <= 1):
+        # The positions of the extremes, which a nan is, are found sooner than the extremes.
+        if a.size and not (seen.item(seen.argmin()) >= 0 and seen.item(seen.argmax()) <= 1):
             raise RuntimeError(f"all elements of {name} should be between 0 and 1")
 
 

@@ -76,6 +76,20 @@ def _search(edges: Array, values: Any, from_right: bool, out_int32: bool) -> Arr
     return np.asarray(found, np.int32 if out_int32 else np.int64)
 
 
+_PLAINLY = frozenset("fdbhilqB")
+
+
+def _plainly_ordered(edges: Array, values: Any) -> bool:
+    """Whether both are arrays of numbers that NumPy orders as they are, the first one of a single row."""
+    return (
+        values.__class__ is np.ndarray
+        and edges.ndim == 1
+        and values.ndim > 0
+        and edges.dtype.char in _PLAINLY
+        and values.dtype.char in _PLAINLY
+    )
+
+
 @opaque(where=("torch",), out=True)
 def searchsorted(
     sorted_sequence,
@@ -89,6 +103,8 @@ def searchsorted(
     """Where each value would be put into the sorted last dim of sorted_sequence: int64 (int32 with
     out_int32), values' shape.
     """
+    if side is None and sorter is None and not out_int32 and _plainly_ordered(sorted_sequence, input):
+        return sorted_sequence.searchsorted(input, "right" if right else "left")
     from_right = _check_search(sorted_sequence, input, right, side, sorter)
     edges = sorted_sequence if sorter is None else np.take_along_axis(sorted_sequence, sorter, -1)
     return _search(edges, input, from_right, out_int32)
@@ -99,6 +115,8 @@ def bucketize(input: Tensor | Number, boundaries, *, out_int32: bool = False, ri
     """The number of the bucket between boundaries that each value falls into."""
     if boundaries.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    if not out_int32 and _plainly_ordered(boundaries, input):
+        return boundaries.searchsorted(input, "right" if right else "left")
     return _search(boundaries, input, right, out_int32)
 
 
