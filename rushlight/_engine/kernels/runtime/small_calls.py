@@ -89,26 +89,48 @@ def reduction(
 
 def sums(a: Array, axes: Sequence[int], keepdim: bool) -> Callable[[Array], Array] | None:
     """np.add.reduce of arrays that lie as `a` does along the first or the last axes, or the last and others,
-    where its many short rows are worth a loop of their own, with NumPy's bits; None for others, and before
-    anything was compiled.
+    where its many short rows are worth a loop of their own, with NumPy's bits, once something is compiled;
+    None for others.
     """
-    if a.size < _MANY or a.dtype.char not in "fd" or not (native.loaded() and a.flags.c_contiguous):
+    shape, of = a.shape, a.dtype
+    if a.size < _MANY or of.char not in "fd" or len(axes) == a.ndim or not a.flags.c_contiguous:
         return None
+    if native.loaded():
+        return _sums(shape, of, axes, keepdim)
+    found: Callable[[Array], Array] | None = None
+
+    def run(a: Array) -> Array:
+        nonlocal found
+        if found is None and native.loaded():
+            found = _sums(shape, of, axes, keepdim) or by_numpy
+        return by_numpy(a) if found is None else found(a)
+
+    def by_numpy(a: Array) -> Array:
+        total: Array = np.add.reduce(a, axes, None, None, keepdim)
+        return total
+
+    return run
+
+
+def _sums(
+    sizes: tuple[int, ...], of: Any, axes: Sequence[int], keepdim: bool
+) -> Callable[[Array], Array] | None:
     # what few programs reduce in this way
     from rushlight._engine.kernels.loops import columns_in_registers, rows_in_registers
 
-    k, over = len(axes), tuple(sorted(axes))
-    rows, columns = prod(a.shape[:k]), prod(a.shape[k:])
-    shape = tuple([1 if i in over else n for i, n in enumerate(a.shape) if keepdim or i not in over])
+    k, ndim, over = len(axes), len(sizes), tuple(sorted(axes))
+    rows, columns = prod(sizes[:k]), prod(sizes[k:])
+    shape = tuple([1 if i in over else n for i, n in enumerate(sizes) if keepdim or i not in over])
     found: Callable[[Array], Array] | None = None
-    if over == tuple(range(k)) and 1 < columns <= _SHORT:
-        found = columns_in_registers.columns_of("line", a.dtype, (1, rows, columns))
-    elif over == tuple(range(a.ndim - k, a.ndim)):
-        n = prod(a.shape[a.ndim - k :])
+    if over == tuple(range(k)):
+        if 1 < columns <= _SHORT:
+            found = columns_in_registers.columns_of("line", of, (1, rows, columns))
+    elif over == tuple(range(ndim - k, ndim)):
+        n = prod(sizes[ndim - k :])
         if 1 < n <= rows_in_registers.LINE:
-            found = rows_in_registers.sums_of("line", a.dtype, a.size // n, n)
+            found = rows_in_registers.sums_of("line", of, prod(sizes) // n, n)
     else:
-        found = _apart(a.shape, a.dtype, over)
+        found = _apart(sizes, of, over)
     return None if found is None else lambda a: found(a).reshape(shape)
 
 
