@@ -21,7 +21,7 @@ from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.dispatch.runners.by_kind import runner
 from rushlight._engine.dispatch.runners.views import see
 from rushlight._engine.ops import signature
-from rushlight._engine.ops.table import REFUSALS, Row
+from rushlight._engine.ops.table import REFUSALS, ROWS, Row
 from rushlight._engine.tensors.storages.storage import whole
 from rushlight._engine.tensors.tensor import Tensor, storage
 
@@ -148,10 +148,18 @@ def _door(
             "as_noted": _as_noted,
             "shares": _shares,
             "tracked": _any_tracked,
+            **{name: ROWS[name] for name in row.options.get("hands_on", ())[1:]},
             **{f"_default_{p.name}": p.default for p in params},
         },
         direct,
     )
+
+
+def _handed(row: Row, params: tuple[signature.Param, ...]) -> str:
+    """Code that gives the operands to another row where the body does nothing else."""
+    when, name = row.options.get("hands_on", ("", ""))
+    operands = ", ".join([p.name for p in params if p.is_tensor])
+    return f"    if {when} and not DETAILED:\n        return {name}.call({operands})\n" if when else ""
 
 
 def _planned(
@@ -340,6 +348,6 @@ def _prologue(
         f"def {row.name}({signature.source(params, out=row.out)}, **extra):\n{into}{lists}"
         f"    if {' or '.join(checks)}:\n"
         f"        return general({call}, **extra)\n"
-        f"{_planned(row, run, params, {})}{body}"
+        f"{_handed(row, params)}{_planned(row, run, params, {})}{body}"
     )
     return _door(text, row, run, general, params, direct)

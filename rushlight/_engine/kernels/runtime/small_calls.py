@@ -139,7 +139,11 @@ def _apart(shape: tuple[int, ...], of: Any, over: tuple[int, ...]) -> Callable[[
     from rushlight._engine.kernels.loops import rows_in_registers  # as above
 
     behind = next(i for i in range(len(shape)) if len(shape) - 1 - i not in over)
-    ahead, n, rest = over[: len(over) - behind], prod(shape[len(shape) - behind :]), shape[: len(shape) - behind]
+    ahead, n, rest = (
+        over[: len(over) - behind],
+        prod(shape[len(shape) - behind :]),
+        shape[: len(shape) - behind],
+    )
     if not behind or not 1 < n <= rows_in_registers.LINE or 1 in shape:
         return None
     rows = rows_in_registers.sums_of("line", of, prod(rest), n)

@@ -127,7 +127,7 @@ def _nonzero(input) -> Array:
     return out.T
 
 
-@composite(out=True)
+@composite(out=True, hands_on=("not as_tuple", "_nonzero"))
 def nonzero(input, *, as_tuple: bool = False):
     """The positions of the nonzero elements: int64 (count, dims), in row-major order; with as_tuple an index
     per dim.

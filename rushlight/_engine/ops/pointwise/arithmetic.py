@@ -398,7 +398,13 @@ def frexp(input) -> Any:
 frexp.gradient(lambda s, grad, _=None: ldexp(grad, -s.result[1]))
 
 
-@composite(aliases=("divide", "true_divide"), inplace=True, out=True, where=("torch", "Tensor"))
+@composite(
+    aliases=("divide", "true_divide"),
+    inplace=True,
+    out=True,
+    where=("torch", "Tensor"),
+    hands_on=("rounding_mode is None", "_true_divide"),
+)
 def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = None):
     """input / other; rounding_mode "trunc" or "floor" rounds the quotient."""
     if rounding_mode is None:
