@@ -336,7 +336,7 @@ index = _decorator("index")
 contract = _decorator("contract")
 # options: unread, the numbers of results that the gradient does not look at; in_parts, whether recorders that
 # fuse, and other devices, take the rows of the body instead of a kernel; planned_gradient, whether the
-# gradient's rule looks at no values, and reads arrays by rows alone (dispatch/runners/rule_plans.py); hands_on,
-# (code over the arguments, the name of a row that gives the result of the tensors then)
+# gradient's rule looks at no values, and reads arrays by rows alone (dispatch/runners/rule_plans.py);
+# hands_on, (code over the arguments, the name of a row that gives the result of the tensors then)
 composite = _decorator("composite")
 opaque = _decorator("opaque")

@@ -47,6 +47,37 @@ def test_reductions(name, of):
     assert found or (name.startswith("logical") and of != "?")
 
 
+@pytest.mark.parametrize("of", "fd")
+@pytest.mark.parametrize("shape", [(4, 2, 16, 2, 16), (2, 30, 2, 40), (20, 30, 40), (2, 3, 4, 5, 6, 7)])
+def test_sums_of_short_rows_apart(shape, of):
+    native.runtime_address("rl_call")
+    rng, found = np.random.default_rng(0), 0
+    numbers = (
+        rng.standard_normal(shape),
+        rng.choice([0.0, -0.0, np.inf, np.nan, 1e-30], shape),
+        -0.0 * np.ones(shape),
+    )
+    for k, keepdim in itertools.product(range(1, len(shape)), (False, True)):
+        for axes in itertools.combinations(range(len(shape)), k):
+            run = small_calls.sums(np.empty(shape, of), axes, keepdim)
+            for a in numbers if run is not None else ():
+                a, found = a.astype(of), found + 1
+                with np.errstate(all="ignore"):
+                    same(run(a), np.add.reduce(a, axes, None, None, keepdim))
+    assert found
+
+
+def test_sums_wait_for_machine_code(monkeypatch):
+    a = np.random.default_rng(0).standard_normal((4, 2, 16, 2, 16))
+    native.runtime_address("rl_call")
+    with monkeypatch.context() as patched:
+        patched.setattr(native, "loaded", lambda: False)
+        run = small_calls.sums(a, (2, 4), False)
+        same(run(a), a.sum((2, 4)))
+    for _ in range(2):
+        same(run(a), a.sum((2, 4)))
+
+
 def few(kernel, arrays, results):
     """What calls a kernel on few elements; None where NumPy would be."""
     if not small_calls.fits(kernel, arrays, results):

@@ -145,9 +145,9 @@ def _powers(x: Any, count: int) -> Any:
 
 
 def _two(
-    a: Array, b: Array, allowed: tuple[str, ...], parts: Callable[..., tuple[Array, ...]]
+    a: Array, b: Array, allowed: tuple[str, ...], parts: Callable[[Array, Array, Array, Array], None]
 ) -> ArrayFunction:
-    """The complex numbers of the two parts that parts(a, b) gives."""
+    """The complex numbers of the two parts that parts(a, b, real, imag) writes."""
     one, two = dt.from_numpy_dtype(a.dtype), dt.from_numpy_dtype(b.dtype)
     if one.name not in allowed or two.name not in allowed:
         raise RuntimeError(

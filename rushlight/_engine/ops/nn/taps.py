@@ -188,7 +188,7 @@ def _weighted_sums_kernel(input: Array, dim: int, size: int, out: int, how: How,
     tables = _listed(size, out, how, back, input.dtype) if behind > 1 else ()
     along = service("sums of rows along a dim")
 
-    def run(a: Array) -> Array:
+    def run(a: Array) -> Any:
         lines = a if a.flags.c_contiguous else np.ascontiguousarray(a)
         if behind > 1:
             lines = lines.reshape(-1, length, behind)

@@ -104,7 +104,7 @@ def searchsorted(
     out_int32), values' shape.
     """
     if side is None and sorter is None and not out_int32 and _plainly_ordered(sorted_sequence, input):
-        return sorted_sequence.searchsorted(input, "right" if right else "left")
+        return np.asarray(sorted_sequence.searchsorted(input, "right" if right else "left"))
     from_right = _check_search(sorted_sequence, input, right, side, sorter)
     edges = sorted_sequence if sorter is None else np.take_along_axis(sorted_sequence, sorter, -1)
     return _search(edges, input, from_right, out_int32)
@@ -116,7 +116,7 @@ def bucketize(input: Tensor | Number, boundaries, *, out_int32: bool = False, ri
     if boundaries.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     if not out_int32 and _plainly_ordered(boundaries, input):
-        return boundaries.searchsorted(input, "right" if right else "left")
+        return np.asarray(boundaries.searchsorted(input, "right" if right else "left"))
     return _search(boundaries, input, right, out_int32)
 
 

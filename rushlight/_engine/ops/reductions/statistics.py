@@ -22,8 +22,8 @@ from rushlight._engine.ops.monoid import Reduction
 from rushlight._engine.ops.ordering.sorting import pick
 from rushlight._engine.ops.reductions.reductions import amax, amin, mean, sum, with_dims
 from rushlight._engine.ops.reductions.scanning import put_back
-from rushlight._engine.ops.row_expressions import extent, reduce_
 from rushlight._engine.ops.resolved import ArrayFunction, resolved
+from rushlight._engine.ops.row_expressions import extent, reduce_
 from rushlight._engine.ops.row_kernels import SUMMED, RowKernel
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque, pointwise, reduce
 
