@@ -291,7 +291,9 @@ def ctc_loss(
 
 def _lengths(name: str, value: Any, wrong: type[Exception]) -> Ints:
     try:
-        return tuple(map(index, value.ravel().tolist() if hasattr(value, "_kind") else value))
+        if hasattr(value, "_kind"):
+            value = (value if value.ndim == 1 else value.ravel()).tolist()
+        return tuple(map(index, value))
     except TypeError:
         raise wrong(f"ctc_loss(): {name} must be a tensor or tuple of ints, not {value!r}") from None
 

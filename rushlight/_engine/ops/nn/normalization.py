@@ -254,7 +254,10 @@ def _per_channel(x: Any, weight: Any, bias: Any) -> Any:
     return x if bias is None else x + bias.reshape(shape)
 
 
-@composite(where=("nn.functional",), planned="not training")
+@composite(
+    where=("nn.functional",),
+    planned="not (training and (running_mean is not None or running_var is not None))",
+)
 def batch_norm(
     input,
     running_mean: Tensor | None,
