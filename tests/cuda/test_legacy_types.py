@@ -1,5 +1,6 @@
 """torch.cuda.FloatTensor and its relatives, as older programs use them; default types; the profiler's calls."""
 
+import ctypes
 import warnings
 
 import pytest
@@ -66,6 +67,19 @@ def test_the_hosts_memory_is_page_locked_where_it_lies(devices: None) -> None:
     assert host.cuda(non_blocking=True).sum().item() == 20
     assert runtime.cudaHostUnregister(place) == 0 and not host.is_pinned()
     assert runtime.cudaHostUnregister(place) == 713
+
+
+@pytest.mark.parametrize("devices", [("simulated",), ("driver", 1)], indirect=True)
+def test_a_stream_of_the_runtime_is_a_stream(devices: None) -> None:
+    runtime, handle = torch.cuda.cudart(), ctypes.c_void_p()
+    assert runtime.cudaStreamCreate(ctypes.addressof(handle)) == 0 and handle.value
+    stream = torch.cuda.ExternalStream(handle.value)
+    assert stream.cuda_stream == handle.value and stream.device.index == 0
+    with torch.cuda.stream(stream):
+        x = torch.ones(20, device="cuda") * 2
+    assert runtime.cudaStreamDestroy(handle.value) == 0  # what it was given is done then
+    assert x.sum().item() == 40
+    assert runtime.cudaStreamDestroy(handle.value) == 400
 
 
 def test_a_mask_of_bytes_warns_once() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -233,7 +234,7 @@ class device_of(device):
         super().__init__(where.index if where.type == "cuda" else -1)
 
 
-_REGISTERED_ALREADY, _NOT_REGISTERED = 712, 713
+_INVALID_HANDLE, _REGISTERED_ALREADY, _NOT_REGISTERED = 400, 712, 713
 
 
 class _Runtime:
@@ -271,6 +272,18 @@ class _Runtime:
         if accelerator.REGISTERED.pop(pointer, None) is None:
             return _NOT_REGISTERED
         return platform().host_registered("cuMemHostUnregister", pointer)
+
+    def cudaStreamCreate(self, pointer: int) -> int:
+        """A new stream of the current device; its handle is written to the address `pointer`."""
+        handle = backend(None).own_stream().number
+        ctypes.c_void_p.from_address(pointer).value = handle
+        return 0
+
+    def cudaStreamDestroy(self, stream: int) -> int:
+        """End a stream, by its handle, once its work is done; an error's number where there is none."""
+        if any([d.end_stream(stream) for d in platform().devices()]):
+            return 0
+        return _INVALID_HANDLE
 
     def cudaGetErrorString(self, error: int) -> str:
         """The text of an error number."""

@@ -92,6 +92,7 @@ class Device(ABC):
         self.default = self.make_stream(0, 0)
         self.streams: list[Any] = [self.default]
         self._rings: dict[int, list[Any]] = {}  # by priority, the one that was handed out last at the end
+        self._own: dict[int, Any] = {}  # those that a program has made and ends itself, by handle
         self.current = _Current()
         self.error: str | None = None
         self.philox = Philox(self)
@@ -281,12 +282,33 @@ class Device(ABC):
         ring.append(ring.pop(0))
         return ring[-1]
 
+    def own_stream(self) -> Any:
+        """A stream beside those that are handed out in turn, until end_stream()."""
+        made = self.make_stream(None, 0)
+        self.streams.append(made)
+        self._own[made.number] = made
+        return made
+
+    def end_stream(self, handle: int) -> bool:
+        """Let a stream of own_stream() go, by its handle, once its work is done; whether there is one."""
+        found = self._own.pop(handle, None)
+        if found is None:
+            return False
+        found.run()
+        self.streams.remove(found)
+        return True
+
     def foreign_stream(self, handle: int) -> Any:
-        """A stream of another library's, by the driver's handle; RuntimeError on a simulated device."""
-        raise RuntimeError(
-            "torch.cuda.ExternalStream: a simulated device has no streams of other libraries; use "
-            "torch.cuda.Stream()"
-        )
+        """A stream by the driver's handle, another library's too; RuntimeError where a simulated device has
+        none of this handle.
+        """
+        found = next((q for q in self.streams if q.number == handle), None)
+        if found is None:
+            raise RuntimeError(
+                "torch.cuda.ExternalStream: a simulated device has no streams of other libraries; use "
+                "torch.cuda.Stream()"
+            )
+        return found
 
     def synchronize(self) -> None:
         """Do all work of all streams."""
