@@ -60,6 +60,7 @@ CASES = {
         (4, 9, 4, 4),
     ),
     "strided": ((2, 9, 8, 7), lambda x, w: F.conv2d(x, w, stride=2, padding=1), (4, 9, 3, 3)),
+    "of many small images": ((24, 96, 2, 2), lambda x, w: F.conv2d(x, w, padding=1), (96, 96, 3, 3)),
     "pooled": ((2, 3, 9, 9), lambda x: F.max_pool2d(x, 3, 2, 1)),
     "pooled apart": ((2, 3, 9, 9), lambda x: F.max_pool2d(x, 2, 2, dilation=2)),
     "attention": (

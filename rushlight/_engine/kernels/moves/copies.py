@@ -44,6 +44,12 @@ def copy(out: Array, a: Array) -> bool:
     return False
 
 
+def has_loop(out: Array, a: Array) -> bool:
+    """Whether copy() goes by tiles, or by rows, of arrays that lie like these."""
+    how = a.itemsize, a.shape, a.strides, out.strides
+    return _tiles(*how) is not None or _rows(*how) is not None
+
+
 def _in_rows(a: Array) -> bool:
     """Whether it lies in long rows, forwards or backwards, or has a number for each."""
     return a.shape[-1] >= _LONG and a.strides[-1] in (a.itemsize, -a.itemsize, 0)

@@ -284,7 +284,17 @@ def copy(to: Array, source: Array) -> Stages | None:
     if (found is None or len(found[0].jobs) > to.size // LINE) and to.ndim > 1 and to.shape == source.shape:
         made = rows((x,), (("x", of, "vector"),), (of,))
         found = (made.compile_now() and kernel(made.fn, (source, to), (True, True))) or found
+    if found is None and to.shape == source.shape and not _moved_by_loops(to, source):
+        # Many short rows, as of small images that are padded: along the longest dims there are fewer.
+        order = sorted(range(to.ndim), key=to.shape.__getitem__)
+        found = formula(x, ("x",), (source.transpose(order), to.transpose(order)))
     return found
+
+
+def _moved_by_loops(to: Array, source: Array) -> bool:
+    from rushlight._engine.kernels.moves import copies  # small programs have no use for its writer of code
+
+    return copies.has_loop(to, source)
 
 
 def joined(parts: Sequence[Stages | None]) -> Stages | None:

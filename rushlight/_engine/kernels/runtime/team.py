@@ -185,9 +185,10 @@ class Call:
             numbers = [NUMBER] * (width - len(stage.operands))
             relative_jobs.append(np.tile([*map(of_operand, stage.operands), *numbers], count))
             start += SLOT * stage.jobs.size
-        self.words = np.concatenate([heads, *jobs])
-        head = [len(self.words), len(stages), not few]
-        self.table = np.concatenate([head, relative_heads, *relative_jobs, self.words])
+        words = sum(map(len, [heads, *jobs]))
+        head = [words, len(stages), not few]
+        self.table = np.concatenate([head, relative_heads, *relative_jobs, heads, *jobs])
+        self.words = self.table[len(self.table) - words :]
         self.small = len(self.words) <= _WORDS
         # The builtin for this thread alone, called with the operands.
         self.run = partial(_alone(), self.table)
