@@ -273,3 +273,31 @@ def test_a_program_at_another_size_that_gives_other_bits_is_refused(monkeypatch)
     for _ in range(5):
         assert torch.equal(step(torch.ones(5)), (torch.ones(5) * 2).exp())
     assert "depends on something" in _plan(step).refusal
+
+
+def _normal(x):
+    return torch.nn.functional.layer_norm(x * x.shape[0], x.shape[1:]).relu() + x.sum(0)
+
+
+def _attending(x):
+    return (x @ x.mT / (x.shape[-1] ** 0.5 + 1)).softmax(-1) @ x + x.mean(0, keepdim=True)
+
+
+def _moving(x):
+    turned = x.t().flip(0).contiguous()
+    return torch.cat([turned.reshape(x.shape), x.clone()], 1).cumsum(1), turned.view(-1)[: x.shape[0]] * 2
+
+
+@pytest.mark.parametrize("function", [_normal, _attending, _moving])
+@pytest.mark.parametrize("sizes", [(5, 1), (0, 3), (1, 48)])
+def test_results_at_other_sizes_have_the_same_bits(function, sizes):
+    compiled = torch.compile(function)
+    torch.manual_seed(1)
+    for size in sizes:
+        whole = torch.randn(size, 6)
+        turned = torch.randn(6, size).t()  # another kind, of the same outline
+        for x in (whole, turned, whole + 1, turned, whole, turned):
+            wanted, found = function(x), compiled(x)
+            for a, b in zip(*[r if isinstance(r, tuple) else (r,) for r in (wanted, found)]):
+                assert a.nan_to_num(7.0).equal(b.nan_to_num(7.0)) and a.isnan().equal(b.isnan())
+                assert a.stride() == b.stride()

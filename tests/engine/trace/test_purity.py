@@ -13,8 +13,10 @@ import pytest
 
 import rushlight as torch
 from rushlight import nn
+from rushlight._engine.core.recording import FOLLOWERS
 from rushlight._engine.core.settings import settings
-from rushlight._engine.trace.effects.purity import Watch
+from rushlight._engine.trace.effects.purity import Watch, watched
+from rushlight._engine.trace.guards import Guards
 from rushlight.nn import functional as F
 
 COUNT = 0
@@ -355,6 +357,16 @@ def test_a_debugger_sees_all(monkeypatch):
     finally:
         sys.settrace(before)
     assert lines and "replayed" in found
+
+
+def test_a_debugger_sees_ops_of_recorded_calls():
+    before = sys.gettrace()
+    sys.settrace(lambda *what: None)
+    try:
+        with watched(Guards(None)) as watch:
+            assert not watch.follows and not FOLLOWERS
+    finally:
+        sys.settrace(before)
 
 
 def test_stores_are_seen_by_a_function_that_has_run_before():

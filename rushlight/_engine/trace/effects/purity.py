@@ -332,7 +332,7 @@ def watched(guards: Guards) -> Iterator[Watch]:
         with following(watch.wants, watch.runs) as watch.follows:
             if not watch.follows:
                 watch.scan_known()
-            if _TURNS:
+            if _TURNS and watch.follows:  # else a debugger sees all
                 FOLLOWERS.append(watch)
             sys.setprofile(watch)
             yield watch
