@@ -32,7 +32,12 @@ def test_results_lie_as_those_with_data(name):
         assert found.is_meta and found.shape == wanted.shape and found.dtype is wanted.dtype
         assert found.stride() == wanted.stride()
     assert torch.ones(3, 4).t().sum(1, keepdim=True).stride() == (1, 1)
-    assert torch.ones(2, 3, 4, 4).to(memory_format=torch.channels_last).sum(1, True).stride() == (16, 16, 4, 1)
+    assert torch.ones(2, 3, 4, 4).to(memory_format=torch.channels_last).sum(1, True).stride() == (
+        16,
+        16,
+        4,
+        1,
+    )
 
 
 def test_shapes_that_do_not_fit_are_refused():
