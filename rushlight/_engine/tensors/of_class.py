@@ -39,6 +39,8 @@ class OfClass:
             return found
         if cls is None:
             return self
+        if completion.is_completing():  # by whoever asks here
+            return property()
         times, found = _ANSWERS.times, _of(cls, self.name)
         if cls in PARTS and hasattr(found, "unasked"):
             _ANSWERS.keep(self.known, cls, found, times)
@@ -65,8 +67,6 @@ def _of(cls: type, name: str) -> Any:
         held = part.__dict__[name]
         if held.__class__ is FunctionType and held in _ASKING:
             return _ASKING[held]
-        if completion.is_completing():
-            return property()
         found = held.__get__(None, cls) if hasattr(type(held), "__get__") else held
         own = found.__class__ is FunctionType and part in PARTS
         return asking(found, name) if own and is_ours(found) else found
