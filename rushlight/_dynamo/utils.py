@@ -119,3 +119,13 @@ def istype(obj: object, allowed_types: Any) -> bool:
     if isinstance(allowed_types, (tuple, list, set)):
         return type(obj) in allowed_types
     return type(obj) is allowed_types
+
+
+@contextmanager
+def maybe_enable_compiled_autograd(
+    should_enable: bool, fullgraph: bool = True, dynamic: bool = True
+) -> Iterator[None]:
+    """A context in which PyTorch compiles whole backward passes. compile() does so in any context, of what it
+    matched: results depend on none of the arguments.
+    """
+    yield

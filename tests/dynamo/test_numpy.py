@@ -230,3 +230,10 @@ def test_same_broadcasts() -> None:
     assert same(torch.zeros(1, 1), torch.zeros(1))
     assert not same(torch.zeros(2), torch.zeros(3))
     assert not same(torch.zeros(2), torch.zeros(2, dtype=torch.int64))
+
+
+def test_backward_passes_under_the_context_for_compiled_autograd() -> None:
+    x = torch.ones(2, requires_grad=True)
+    with torch._dynamo.utils.maybe_enable_compiled_autograd(True, fullgraph=False, dynamic=False):
+        torch.compile(lambda x: (x * 3).sum())(x).backward()
+    assert x.grad.tolist() == [3.0, 3.0]

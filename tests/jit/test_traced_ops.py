@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
 import rushlight as torch
@@ -283,3 +284,26 @@ def test_normalize_writes_into_what_it_is_given() -> None:
 
     x = torch.arange(6.0).reshape(2, 3)
     assert torch.equal(torch.jit.script(into)(x), F.normalize(x, dim=1))
+
+
+NUMPY_NUMBERS = {
+    "permute": lambda x: x.permute(tuple(np.argsort([1, 0]))),
+    "reshape": lambda x: torch.reshape(x, list(np.array([3, 2]))),
+    "unfold": lambda x: x.unfold(np.int64(1), np.int64(2), np.int64(1)),
+    "sum": lambda x: torch.sum(x, tuple(np.array([0, 1]))),
+    "pad": lambda x: F.pad(x, list(np.array([1, 1]))),
+    "full": lambda x: torch.full((np.int64(2), 2), np.float64(2.0)) + x.sum(),
+    "an index": lambda x: x[np.int64(1)],
+    "bounds": lambda x: x[np.int64(0) : np.int64(1)],
+    "a list": lambda x: x[[np.int64(1), np.int64(0)]],
+    "an array": lambda x: x[np.array([1, 0, 1])],
+    "a mask": lambda x: x[:, np.array([True, False, True])],
+}
+
+
+@pytest.mark.parametrize("name", NUMPY_NUMBERS)
+def test_numpys_numbers_are_constants(name: str) -> None:
+    x, run = torch.arange(6.0).view(2, 3), NUMPY_NUMBERS[name]
+    traced = torch.jit.trace(run, x)
+    torch.testing.assert_close(traced(x + 1), run(x + 1))
+    assert "PythonOp" not in str(traced.graph)

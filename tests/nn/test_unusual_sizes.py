@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import rushlight as torch
@@ -151,3 +152,27 @@ def test_batch_norm_checks_each_form_of_its_operands():
             F.batch_norm(x, zeros, ones, training=True, eps=0)
         with pytest.raises(ValueError, match="more than 1 value per channel"):
             F.batch_norm(x[:1, :, :1], zeros, ones, training=True)
+
+
+NUMPY_SIZES = {
+    "avg_pool2d": lambda x, n: F.avg_pool2d(x, n(2), n(1), n(1)),
+    "max_pool1d": lambda x, n: F.max_pool1d(x[0], n(2)),
+    "lp_pool2d": lambda x, n: F.lp_pool2d(x, 2.0, n(2)),
+    "adaptive_avg_pool1d": lambda x, n: F.adaptive_avg_pool1d(x[0], n(2)),
+    "conv2d": lambda x, n: F.conv2d(x, torch.ones(1, 2, 3, 3), stride=n(2), padding=n(1)),
+    "conv_transpose1d": lambda x, n: F.conv_transpose1d(
+        x[:, 0, :2], torch.ones(2, 2, 3), stride=n(2), output_padding=n(1)
+    ),
+    "unfold": lambda x, n: F.unfold(x, n(2), stride=n(2)),
+    "std": lambda x, n: x.std(n(1), True),
+    "var": lambda x, n: x.var(dim=n(1), correction=n(0)),
+    "tensor_split": lambda x, n: torch.cat(x.tensor_split(n(3), n(3))[1:], n(3)),
+    "hsplit": lambda x, n: x[0, 0].hsplit(n(2))[1],
+}
+
+
+@pytest.mark.parametrize("name", NUMPY_SIZES)
+def test_numpys_ints_are_sizes(name: str) -> None:
+    x, run = torch.arange(48.0).view(1, 2, 4, 6), NUMPY_SIZES[name]
+    torch.testing.assert_close(run(x, np.int64), run(x, int))
+    torch.testing.assert_close(torch.jit.trace(lambda y: run(y, np.int64), x)(x), run(x, int))

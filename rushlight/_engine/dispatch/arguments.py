@@ -100,7 +100,7 @@ def check(row: Row, p: Param, value: Any, position: int) -> Any:
         _mismatch(row, p, "Number", value, position)
     checker = _CHECKS.get(p.plain_type)
     if checker is None or value is p.default:
-        return value
+        return plain_number(value)
     if value is None:
         if p.type.endswith("None"):
             return value

@@ -33,7 +33,7 @@ from rushlight.jit.program import schema as schemas
 from rushlight.jit.program.ir import Block, Example, Function, Value, read
 from rushlight.jit.program.types import INT, NONE, TENSOR, Type
 from rushlight.jit.state import OUT_OF_PLACE, paused, tracing
-from rushlight.jit.tracing.indices import without_dots
+from rushlight.jit.tracing.indices import plain_numbers, without_dots
 from rushlight.jit.tracing.traced import (
     SHARED,
     TracedInt,
@@ -379,6 +379,7 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
         """An op: recorded under PyTorch's own name for such a call, or in the ops that it consists of."""
         if tracing() is not self:
             return call(*args, **kwargs)
+        args, kwargs = plain_numbers(args), plain_numbers(kwargs)
         writes = bool(getattr(call, "writes", False)) or kwargs.get("inplace") is True
         bound = _bound(row, args, kwargs)
         special = _special(row, bound)
@@ -515,7 +516,7 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
         """x[...] and x[...] = y."""
         env, compiler = dict[str, Any](), self.compiler
         parts = []
-        for part in without_dots(base, index if isinstance(index, tuple) else (index,)):
+        for part in map(plain_numbers, without_dots(base, index if isinstance(index, tuple) else (index,))):
             if isinstance(part, slice):
                 bounds = (part.start, part.stop, part.step)
                 parts.append(":".join(["" if p is None else self.spelled(p, env, True) for p in bounds]))
@@ -549,7 +550,7 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
         """A part of an index as text; what is traced gets a name in env. `bound`: of a slice."""
         if part is Ellipsis:
             return "..."
-        if not isinstance(part, (torch.Tensor, TracedInt)):
+        if not isinstance(part, (torch.Tensor, TracedInt, np.ndarray)):
             return repr(int(part) if bound else part)
         value = self.value(part)
         if bound and value.type == TENSOR:

@@ -15,7 +15,7 @@ from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import formatted, in_format
 from rushlight._engine.ops.linalg.matmul import is_low_precision
 from rushlight._engine.ops.nn.pooling import FEW_TAPS, PLANES, _avg_pool, _greatest, _max_pool, _to_places
-from rushlight._engine.ops.nn.sliding_windows import Ints, for_dims, images, parts, tuple_of
+from rushlight._engine.ops.nn.sliding_windows import Ints, for_dims, images, is_int, parts, tuple_of
 from rushlight._engine.ops.nn.taps import _weighted_sums
 from rushlight._engine.ops.resolved import ArrayFunction, resolved
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque
@@ -25,7 +25,7 @@ _F = ("nn.functional",)
 
 def _adaptive_sizes(op: str, n: int, x: Any, output_size: Any) -> Ints:
     space = x.shape[x.ndim - n :]
-    alone = isinstance(output_size, int) or output_size is None
+    alone = output_size is None or is_int(output_size)
     wanted = (output_size,) * n if alone else output_size
     if not isinstance(wanted, (list, tuple)) or any(isinstance(o, (str, float)) for o in wanted):
         raise wrong_type(op, "output_size", "tuple of ints", wanted, 2)
@@ -209,7 +209,7 @@ def _check(op: str, n: int, x: Any, kernel: Ints, out: Ints) -> None:
 
 
 def _sizes(op: str, n: int, value: Any, name: str) -> Ints:
-    if not isinstance(value, int) and len(value) != n:
+    if not is_int(value) and len(value) != n:
         raise RuntimeError(f"{op}: {name} must either be a single Int or tuple of Ints, {n} of them")
     return tuple_of(value, n, name, op)
 

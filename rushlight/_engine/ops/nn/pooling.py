@@ -20,6 +20,7 @@ from rushlight._engine.ops.nn.sliding_windows import (
     add_windows,
     for_dims,
     images,
+    is_int,
     lies_last,
     offsets,
     out_size,
@@ -65,7 +66,7 @@ def _window(
     op: str, n: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any = 1
 ) -> tuple[Ints, Ints, Ints, Ints]:
     kernel = tuple_of(kernel_size, n, "kernel_size", op)
-    empty = stride is None or (not isinstance(stride, int) and not len(stride))
+    empty = stride is None or (not is_int(stride) and not len(stride))
     step = kernel if empty else tuple_of(stride, n, "stride", op)
     pad, spread = (tuple_of(v, n, name, op) for v, name in ((padding, "padding"), (dilation, "dilation")))
     if 0 in step:

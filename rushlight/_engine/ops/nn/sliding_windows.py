@@ -40,13 +40,18 @@ def parts(size: int, count: int) -> list[tuple[int, int]]:
     return [((i * size) // count, -((-(i + 1) * size) // count)) for i in range(count)]
 
 
+def is_int(value: Any) -> bool:
+    """Whether it is one int, be it NumPy's."""
+    return isinstance(value, (int, np.integer))
+
+
 def tuple_of(value: Any, count: int, name: str, op: str) -> Ints:
     """An int or a list or tuple as `count` ints.
 
     TypeError where it is something else, RuntimeError, in PyTorch's words, where it has another length.
     """
-    if isinstance(value, int):
-        return (value,) * count
+    if is_int(value):
+        return (value if isinstance(value, int) else int(value),) * count
     if not isinstance(value, (list, tuple)) or not all(hasattr(v, "__index__") for v in value):
         raise wrong_type(op, name, "tuple of ints", value)
     found = tuple(index(v) for v in value)
