@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
+
+import pytest
 
 import rushlight as torch
 from rushlight._engine.core.recording import TAPE
@@ -45,3 +48,16 @@ def test_passes_within_passes_want_what_they_want() -> None:
     assert a.grad is None and b.grad is not None
     (middle @ b).sum().backward()
     assert a.grad is not None and torch.equal(a.grad, found)
+
+
+def test_gradients_of_a_dict_of_inputs_and_of_none() -> None:
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    found = torch.autograd.grad((x * 2 + y).sum(), {"x": x, "y": y})
+    assert {name: t.tolist() for name, t in found.items()} == {"x": [2.0, 2.0], "y": [1.0, 1.0]}
+    torch.autograd.backward((x * 3 + y).sum(), inputs={"x": x})
+    assert (x.grad.tolist(), y.grad) == ([3.0, 3.0], None)
+    for nothing in ([], (), {}):
+        with pytest.raises(RuntimeError, match="`inputs` argument to `grad\\(\\)` cannot be empty"):
+            torch.autograd.grad((x * 2).sum(), nothing)
+    with pytest.raises(TypeError, match="must be a dict, not mappingproxy. Other Mapping types are not"):
+        torch.autograd.grad((x * 2).sum(), MappingProxyType({"x": x}))

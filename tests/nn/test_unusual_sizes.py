@@ -176,3 +176,9 @@ def test_numpys_ints_are_sizes(name: str) -> None:
     x, run = torch.arange(48.0).view(1, 2, 4, 6), NUMPY_SIZES[name]
     torch.testing.assert_close(run(x, np.int64), run(x, int))
     torch.testing.assert_close(torch.jit.trace(lambda y: run(y, np.int64), x)(x), run(x, int))
+
+
+def test_tables_of_no_columns_have_gradients() -> None:
+    table = torch.randn(3, 0, requires_grad=True)
+    F.embedding(torch.tensor([0, 2]), table).sum().backward()
+    assert table.grad.shape == (3, 0)

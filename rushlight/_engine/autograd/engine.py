@@ -31,6 +31,7 @@ from rushlight._engine.autograd.node import (
     DetachedLeaf,
     GradientEdge,
     Node,
+    asked_of,
     freed,
     listed,
     new,
@@ -563,9 +564,7 @@ def backward(
     if inputs is None:
         run(roots, keep, create_graph)
         return
-    targets = listed(inputs)
-    if not targets:
-        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    targets = asked_of(inputs, "backward")
     wanted = _Wanted(_tracked(targets), [node for node, _, _ in roots])
     for t in targets:
         if t._grad_node.__class__ is not AccumulateGrad and not isinstance(t, GradientEdge):
@@ -615,16 +614,18 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Any, ...]:
-    """The gradients of `outputs` with respect to `inputs`, as a tuple; no `.grad` is touched."""
-    outs, ins = listed(outputs), listed(inputs)
+) -> Any:
+    """The gradients of `outputs` by `inputs`, as a tuple, or a dict as inputs are; no `.grad` is touched."""
+    outs, ins = listed(outputs), asked_of(inputs, "grad")
+    options = (retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads)
+    if type(inputs) is dict:
+        return dict(zip(inputs, grad(outputs, ins, grad_outputs, *options), strict=True))
     if (asked := _of_own_class((*outs, *ins))) and service("whether classes take a call over")(asked):
-        options = (retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads)
         named = {"grad_outputs": grad_outputs, **dict(zip(_OPTIONS, options, strict=True))}
-        answer = service("call of a class with a __torch_function__")
-        return cast("tuple[Any, ...]", answer(grad, asked, tuple(outs), tuple(ins), **named))
+        return service("call of a class with a __torch_function__")(
+            grad, asked, tuple(outs), tuple(ins), **named
+        )
     if any(map(is_of_parts, (*outs, *ins))):
-        options = (retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads)
         return _of_sparse(outs, ins, grad_outputs, *options)
     if is_grads_batched:
         return _batched(outs, ins, grad_outputs, retain_graph, create_graph, allow_unused)
@@ -636,8 +637,7 @@ def grad(
     keep = create_graph if retain_graph is None else retain_graph
     grads = _listed(grad_outputs, len(outs))
     if WRAPPED and not WRAPPED.isdisjoint([t.__class__ for t in (*outs, *ins)]):
-        result: tuple[Any, ...] = service("gradients under a transform")(outs, _tracked(ins), grads)
-        return result
+        return service("gradients under a transform")(outs, _tracked(ins), grads)
     roots = [_root(t, g, create_graph) for t, g in zip(outs, grads, strict=True)]
     wanted = _Wanted(_tracked(ins), [node for node, _, _ in roots])
     run(roots, keep, create_graph, wanted, accumulate=False)

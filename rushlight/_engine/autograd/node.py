@@ -18,7 +18,7 @@ import itertools
 import re
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 Edge = tuple["Node", int]
@@ -371,3 +371,16 @@ def listed(values: Any) -> list[Any]:
     if values is None or isinstance(values, GradientEdge) or hasattr(type(values), "_grad_node"):
         return [values]
     return list(values) if hasattr(values, "__iter__") else [values]
+
+
+def asked_of(inputs: Any, name: str) -> list[Any]:
+    """The tensors, or edges, that gradients are asked of: one, several, or the values of a dict."""
+    if isinstance(inputs, Mapping) and type(inputs) is not dict:
+        raise TypeError(
+            f"`inputs` argument to `{name}()` must be a dict, not {type(inputs).__name__}. "
+            "Other Mapping types are not supported."
+        )
+    found = listed(inputs.values() if type(inputs) is dict else inputs)
+    if not found:
+        raise RuntimeError(f"`inputs` argument to `{name}()` cannot be empty.")
+    return found

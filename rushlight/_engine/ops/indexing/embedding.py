@@ -79,7 +79,7 @@ def _dense_backward(
     """The gradient of the table: each row of grad_output added to the row it was read from."""
     width = grad_output.shape[-1]
     where = indices.reshape(-1).astype(np.int64, copy=False)
-    rows = grad_output.reshape(-1, width)
+    rows = grad_output.reshape(where.size, width)  # -1 does not go with a width of 0
     if padding_idx >= 0:
         kept = where != padding_idx
         if not kept.all():
