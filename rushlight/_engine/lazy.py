@@ -39,14 +39,20 @@ def package() -> str:
     return "torch" if sys.modules.get("torch") is sys.modules["rushlight"] else "rushlight"
 
 
+def _module(found: Any) -> str:
+    """Its module's name; "" where it has none that can be read (of compiled classes, objects may have it)."""
+    module = getattr(found, "__module__", None)
+    return module if isinstance(module, str) else ""
+
+
 def is_ours(found: Any) -> bool:
     """Whether a class or function is the framework's own, which may call itself torch's (see `package`)."""
-    return (getattr(found, "__module__", None) or "").partition(".")[0] in ("rushlight", "torch")
+    return _module(found).partition(".")[0] in ("rushlight", "torch")
 
 
 def our_module(found: Any) -> str:
     """The module of a class or function; where that calls itself torch's, ours at the same path."""
-    module = getattr(found, "__module__", None) or ""
+    module = _module(found)
     return f"rushlight{module[5:]}" if module.partition(".")[0] == "torch" else module
 
 

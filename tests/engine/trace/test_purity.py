@@ -268,6 +268,16 @@ def test_what_containers_and_objects_hold_is_guarded():
     assert "replayed" in report and "eager" not in report
 
 
+def test_a_class_may_have_no_module_that_can_be_read() -> None:
+    """Of compiled classes, as Cython's, `__module__` is what their objects are asked by."""
+    wavelet = type("Wavelet", (), {"__module__": property(lambda self: "pywt")})()
+    run = torch.compile(lambda x, of: x * of.scale)
+    wavelet.scale = 2.0
+    assert [run(torch.ones(3), wavelet).sum().item() for _ in range(4)] == [6] * 4
+    wavelet.scale = 3.0
+    assert run(torch.ones(3), wavelet).sum().item() == 9
+
+
 def test_a_cache_that_is_emptied_is_seen():
     def f(x):
         return x * settings_of("b").factor
