@@ -12,6 +12,8 @@ from rushlight._engine.numerics.rng import Array, Engine
 
 _FEW = 8  # rows, each of which is a call of NumPy's
 _MOST = 1 << 24  # PyTorch counts categories in float32
+_NO_SUM = "invalid multinomial distribution (sum of probabilities <= 0)"
+_NO_EXTREMES = "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
 
 
 def chooser(
@@ -26,6 +28,8 @@ def chooser(
     shape, count = (*weights.shape[:-1], k), weights.shape[-1]
     if 0 in shape:
         return lambda engine, weights: np.empty(shape, np.int64)
+    if not count:
+        raise RuntimeError(_NO_EXTREMES if k == 1 else _NO_SUM)
     if not replacement or k == 1:
         return lambda engine, weights: _race(engine, weights.reshape(-1, count), k).reshape(shape)
     # Running totals of the half precisions are kept in float32.
@@ -59,14 +63,10 @@ def _check_request(weights: Array, k: int, replacement: bool) -> None:
 def _race(engine: Engine, weights: Array, k: int) -> Array:
     """Without replacement: the k largest of weight / Exp(1), the Gumbel trick without logs."""
     wide = weights.astype(np.float32) if weights.dtype.itemsize == 2 else weights
-    if not weights.size:
-        raise RuntimeError(
-            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
-        )
     if not (wide.max() < np.inf and wide.min() >= 0):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     if (weights.sum(-1) == 0).any():
-        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+        raise RuntimeError(_NO_SUM)
     of = dt.from_numpy_dtype(weights.dtype)
     # Of repeated rows the draws lie row by row.
     like = weights.copy() if 0 in weights.strides else weights
@@ -89,7 +89,7 @@ def _shares(weights: Array, totals: Array) -> Array:
     if not (weights.item(weights.argmin()) >= 0 and most < np.inf):  # a nan is either
         _check_weights(weights)
     if not (most if totals.ndim == 1 else last.item(last.argmin())) > 0:
-        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+        raise RuntimeError(_NO_SUM)
     np.divide(totals, last, totals)
     totals[..., -1] = 1
     return totals

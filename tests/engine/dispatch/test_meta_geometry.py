@@ -38,6 +38,8 @@ def test_results_lie_as_those_with_data(name):
         4,
         1,
     )
+    assert torch.ones(3, 1, 5, 2).permute(0, 1, 3, 2).any(-1).stride() == (2, 2, 1)
+    assert torch.ones(3, 1, 5).transpose(0, 2).sum(-1).stride() == (1, 1)
 
 
 def test_shapes_that_do_not_fit_are_refused():

@@ -302,3 +302,11 @@ def test_views_on_the_meta_device_lie_where_others_do():
     assert x[2:].as_strided((2,), (5,)).storage_offset() == 2
     assert x.as_strided((2,), (5,), 3).untyped_storage() is x.untyped_storage()
     assert x.as_strided((30,), (1,)).shape == (30,)  # beyond its storage, which is nowhere
+
+
+def test_moments_of_rows_lie_alike_at_every_call():
+    x = rushlight.arange(30.0).reshape(5, 6)
+    for _ in range(4):
+        for found in (*rushlight.std_mean(x, 1, keepdim=True), *rushlight.var_mean(x, 1, keepdim=True)):
+            assert found.shape == (5, 1)
+            assert found.stride() == (1, 1)

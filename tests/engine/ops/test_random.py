@@ -147,3 +147,12 @@ def test_gumbel_softmax_learns_its_temperature():
         return rushlight.nn.functional.gumbel_softmax(logits, tau)
 
     assert rushlight.autograd.gradcheck(drawn, (logits.requires_grad_(), tau.requires_grad_()))
+
+
+def test_no_categories_are_refused():
+    for weights in (rushlight.empty(0), rushlight.empty(2, 0)):
+        with pytest.raises(RuntimeError, match="over an empty dimension"):
+            weights.multinomial(1, replacement=True)
+        with pytest.raises(RuntimeError, match="sum of probabilities <= 0"):
+            weights.multinomial(3, replacement=True)
+    assert rushlight.empty(0, 3).multinomial(2).shape == (0, 2)

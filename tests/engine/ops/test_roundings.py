@@ -216,3 +216,20 @@ def test_triangles_that_are_kept_are_not_shared():
     again = torch.tril_indices(5, 4, -1)
     assert again.tolist() == [[1, 2, 2, 3, 3, 3, 4, 4, 4, 4], [0, 0, 1, 0, 1, 2, 0, 1, 2, 3]]
     assert torch.tril_indices(5, 4, -1, dtype=torch.int32).dtype is torch.int32
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_squares_of_halves_are_added_up_in_single_precision(dtype):
+    x = (torch.arange(216.0).reshape(2, 3, 6, 6) * 3).to(dtype)
+    wide = x.float()
+    for found, wanted in (
+        (x.var((0, 2, 3)), wide.var((0, 2, 3))),
+        (x.std(), wide.std()),
+        (torch.std_mean(x, -1)[0], wide.std(-1)),
+        (torch.var_mean(x, 1, correction=0)[0], wide.var(1, correction=0)),
+    ):
+        assert found.dtype is dtype
+        assert found.tolist() == wanted.to(dtype).tolist()
+    normal = F.batch_norm(x, None, None, training=True)
+    assert normal.dtype is dtype
+    assert normal.float().sub(F.batch_norm(wide, None, None, training=True)).abs().max() < 0.01

@@ -120,3 +120,10 @@ def test_places_of_triangles(rows: int, columns: int) -> None:
         for name in ("tril", "triu"):
             found = getattr(torch, f"{name}_indices")(rows, columns, k)
             assert torch.equal(found, getattr(torch.ones(rows, columns), name)(k).nonzero().T)
+
+
+def test_slices_are_copied_to_a_number() -> None:
+    number, first = torch.tensor(3.0), torch.tensor([0])
+    assert number.index_copy(0, first, torch.tensor([2.0])).tolist() == 2
+    assert number.index_copy(0, first, torch.tensor(4.0)).tolist() == 4
+    assert torch.ones(2).index_copy(0, torch.tensor([1]), torch.tensor([5.0])).tolist() == [1, 5]

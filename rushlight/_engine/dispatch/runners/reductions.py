@@ -125,11 +125,11 @@ class Reducer:
         total, finish, to = total or self._by_numpy(a, axes, keepdim, compute), None, result.np
         if not (a.flags.c_contiguous and a.size):  # whose order of dims NumPy would keep
             by_numpy = total
-            kept = tuple([1 if i in axes else k for i, k in enumerate(a.shape)]) if keepdim else None
+            left = tuple([1 if i in axes else k for i, k in enumerate(a.shape) if keepdim or i not in axes])
 
             def total(a: Array) -> Any:
                 found = np.asarray(by_numpy(a), order="C")
-                return found if kept is None else found.reshape(-1).reshape(kept)  # for dims of size 1
+                return found.reshape(-1).reshape(left) if 1 in left else found  # which have NumPy's strides
 
         if self.finish is None and self.row.dtypes != "bool" and dt.opmath(compute) is result:
             return total

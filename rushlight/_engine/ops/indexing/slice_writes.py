@@ -171,7 +171,7 @@ def index_copy(input, dim: int, index, source) -> None:
         check_bounds(index, d, input.shape[d] if input.ndim else 1)
     except RuntimeError as error:
         raise IndexError(f"index_copy_(): {error}") from None
-    if not d and index.ndim and source.ndim:
+    if not d and input.ndim and index.ndim and source.ndim:
         input[index] = source
     else:
         _rows(input, d)[at_least_1d(index)] = _rows(source, d) if source.ndim else source

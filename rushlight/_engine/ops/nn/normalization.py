@@ -300,8 +300,9 @@ def batch_norm(
 class _Form(NamedTuple):
     """What batch_norm does with operands of some kinds and shapes, which it has checked.
 
-    apart: whether an input of two bytes is widened before; mixed: or as it is read. dense: whether it is
-    used as it lies. values: of a channel.
+    apart: whether an input of two bytes is widened before; mixed: or as it is read, also without parameters,
+    since squares of halves may be beyond what a half can hold. dense: whether it is used as it lies.
+    values: of a channel.
     """
 
     apart: bool
@@ -331,7 +332,7 @@ def _form(input: Any, training: bool, params: Any) -> _Form:
             raise RuntimeError(f"{name} must be defined in evaluation mode")
     check_channels(1, of.shape[1], training, *params)
     check_dtypes(input, *[params[i] for i in (2, 3, 0, 1)])
-    mixed = _mixed(input, *params)
+    mixed = _mixed(input, *params) or (training and input.dtype.itemsize == 2)
     dense = has_channels_last(of.shape, of.strides) or input.is_contiguous()
     apart = mixed and not training
     return _Form(apart, mixed and training, dense and not apart, of.size // max(of.shape[1], 1))

@@ -175,7 +175,7 @@ def _row_distances(input):
 @_row_distances.kernel
 def _row_distances_kernel(a: Array) -> Any:
     found = _row_kernel(-1, a)
-    return found if found is NotImplemented else tuple(np.asarray(f)[..., None] for f in found)
+    return found if found is NotImplemented else tuple([f.reshape(*f.shape, 1) for f in found])
 
 
 def _bare_row_distances(a: Array) -> Any:
@@ -214,7 +214,12 @@ def _moment(name: str, doc: str, answer: Any, **facts: Any) -> None:
         *,
         correction: Number | None = None,
     ):
-        return answer(*_squares(name, input, dim, unbiased, correction, keepdim))
+        # The squares of halves, and their sums, may be beyond what a half can hold.
+        wide = input.float() if input.dtype.name in ("float16", "bfloat16") else input
+        found, of = answer(*_squares(name, wide, dim, unbiased, correction, keepdim)), input.dtype
+        if wide is input:
+            return found
+        return tuple([f.to(of) for f in found]) if isinstance(found, tuple) else found.to(of)
 
     composite(body, name=name, doc=doc, planned=True, **facts)
 
