@@ -40,7 +40,8 @@ def entrance(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
         modes = STACK.modes if MODES else None
         if not modes:
             if FOLLOWERS and _runs_by_itself(args, kwargs):
-                return FOLLOWERS[-1].aside(direct, args, kwargs)  # no class takes it over, either
+                for follower in FOLLOWERS[-1:]:  # another thread's may be gone by now
+                    return follower.aside(direct, args, kwargs)  # no class takes it over, either
             return past(*args, **kwargs)
         mode = modes.pop()
         try:

@@ -159,8 +159,8 @@ class Compiled:
 
     def reset(self) -> None:
         """Forget what was recorded."""
-        self.plans.clear()
-        self.proven.clear()
+        for known in (self.plans, self.leaders, self.proven, self.alike, self.effects):
+            known.clear()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if TAPE:
@@ -204,6 +204,8 @@ class Compiled:
         self._tell(why)
         plan = self.plans[key] = Specialization()
         plan.failed = old.failed + 1
+        if self.leaders.get(old.outline) is old:  # and would keep its program
+            del self.leaders[old.outline]
         if plan.failed > MOST_PROGRAMS:
             plan.refuse(f"guards failed {plan.failed} times, at last this one: {why}")
         return plan
@@ -401,7 +403,8 @@ class Compiled:
             def make(until: float | None, share: float) -> Program:
                 return Program(recorder, given, output, traced, until, share)
 
-            why = self._take(plan, make, guards, until, before, tensors)
+            once = watch is not None and not watch.unsure
+            why = self._take(plan, make, guards, until, before, tensors, once)
         if not why:
             overheard(tracked, plan.orders)
         if not why and not first:
@@ -424,10 +427,12 @@ class Compiled:
         until: float | None,
         before: _State,
         tensors: list[Tensor],
+        once: bool,
     ) -> str:
         """Of a record the program is made, or the one that is there must equal it; why not, else empty.
 
-        One that does what a program at other sizes does, which equalled a second record, is to equal its own.
+        One that does what a program at other sizes does, which equalled a second record, is to equal its own,
+        if `once` is enough.
         """
         program, second = plan.program, None
         if program is None:
@@ -442,7 +447,7 @@ class Compiled:
 
             self._do(plan, build)
             program = plan.program
-            if program is None or second is None or not self._is_known(plan, program, before):
+            if program is None or second is None or not (once and self._is_known(plan, program, before)):
                 return ""
         else:
             second = Recorded(make(None if program.fused else 0.0, program.share))

@@ -1,6 +1,8 @@
 """What compile() decides on, and that what it decides against costs nothing later."""
 
+import gc
 import itertools
+import weakref
 
 import numpy as np
 import pytest
@@ -301,3 +303,55 @@ def test_results_at_other_sizes_have_the_same_bits(function, sizes):
             for a, b in zip(*[r if isinstance(r, tuple) else (r,) for r in (wanted, found)]):
                 assert a.nan_to_num(7.0).equal(b.nan_to_num(7.0)) and a.isnan().equal(b.isnan())
                 assert a.stride() == b.stride()
+
+
+class _Held:
+    """A method whose function the guards do not know before it runs."""
+
+    def address(self, x):
+        return float(id(x) % 9973)
+
+
+_HELD = _Held()
+
+
+def test_what_an_address_gives_at_another_size_is_recorded_twice():
+    @torch.compile
+    def step(x):
+        return x * (_HELD.address(x) if x.shape[0] > 3 else 2.0)
+
+    held = []
+    for size in (3, 5):
+        for _ in range(5):
+            x = torch.ones(size)
+            held.append(x)  # so that each has an address of its own
+            assert step(x)[0].item() == (id(x) % 9973 if size > 3 else 2)
+    assert [p.ready for p in step._runner.plans.values()] == [True, False]
+
+
+def test_what_was_recorded_is_forgotten_by_reset():
+    factor = [1.0, bytearray(1)]
+    step = torch.compile(lambda x: x * factor[0])
+    for size in (3, 4):
+        for _ in range(4):
+            step(torch.ones(size))
+    assert all(p.refusal for p in step._runner.plans.values())
+    torch.compiler.reset()
+    factor.pop()
+    for size in (5, 6):
+        for _ in range(4):
+            assert torch.equal(step(torch.ones(size)), torch.ones(size))
+    assert all(p.ready for p in step._runner.plans.values())
+
+
+def test_a_program_whose_guards_have_failed_is_not_kept():
+    factor = [1.0]
+    step = torch.compile(lambda x: x * factor[0])
+    for _ in range(5):
+        step(torch.ones(4))
+    old = weakref.ref(_plan(step).program)
+    assert old() is not None and _plan(step).ready
+    factor[0] = 2.0
+    assert torch.equal(step(torch.ones(4)), torch.full((4,), 2.0))
+    gc.collect()
+    assert old() is None

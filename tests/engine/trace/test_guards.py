@@ -23,6 +23,16 @@ def f(x): return x * s.k
 ---
 s.__dict__ = {"k": 5.0}
 
+an_array_of_c
+import array
+a = array.array("d", [2.0])
+class S:
+    def g(self, x): return x * a[0]
+s = S()
+def f(x): return s.g(x)
+---
+a[0] = 5.0
+
 the_first_attribute_of_a_function
 def g(x): return x
 def f(x): return g(x) * getattr(g, "k", 1.0)

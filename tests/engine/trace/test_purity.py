@@ -15,8 +15,10 @@ import rushlight as torch
 from rushlight import nn
 from rushlight._engine.core.recording import FOLLOWERS
 from rushlight._engine.core.settings import settings
+from rushlight._engine.dispatch import overrides
 from rushlight._engine.trace.effects.purity import Watch, watched
 from rushlight._engine.trace.guards import Guards
+from rushlight._engine.trace.recorder import Recorder, recording
 from rushlight.nn import functional as F
 
 COUNT = 0
@@ -580,3 +582,17 @@ def test_ops_are_not_followed_and_what_comes_after_them_is(monkeypatch):
     assert function.__code__ in asked and (sys.version_info >= (3, 12) or not ops)
     found = next(iter(compiled._runner.plans.values())).guards
     assert any(name == "FLAG" for name, _ in found.seen)
+
+
+def test_an_op_of_another_thread_finds_that_a_record_has_ended(monkeypatch):
+    """It has seen that somebody follows; by the time that it asks who, nobody does."""
+
+    def ended(args, kwargs):
+        FOLLOWERS.clear()
+        return True
+
+    monkeypatch.setattr(overrides, "_runs_by_itself", ended)
+    x = torch.ones(2)
+    FOLLOWERS.append(None)
+    with recording(Recorder([x], [])):
+        assert torch.equal(torch.add(x, x), torch.full((2,), 2.0))

@@ -16,14 +16,16 @@ from enum import Enum
 from functools import lru_cache, partial
 from itertools import chain
 from math import copysign
-from operator import attrgetter, is_
+from operator import attrgetter, is_, itemgetter
 from types import (
     BuiltinFunctionType,
     FunctionType,
     GetSetDescriptorType,
     MemberDescriptorType,
+    MethodDescriptorType,
     MethodType,
     ModuleType,
+    WrapperDescriptorType,
 )
 from typing import Any, TypeVar
 
@@ -33,7 +35,7 @@ from rushlight._engine.tensors.watches import Watch
 
 SIMPLE = (bool, int, float, str, bytes, complex, type(None))
 # Of a context variable purity.py sees what is asked of it.
-_FIXED = (*SIMPLE, BuiltinFunctionType, range, TypeVar, ContextVar)
+_FIXED = (*SIMPLE, BuiltinFunctionType, range, TypeVar, ContextVar, attrgetter, itemgetter)
 # What a class has for all its objects that is no value.
 _OF_CLASSES = (
     FunctionType,
@@ -54,6 +56,8 @@ _OWN = frozenset(
 _MADE_IN_PYTHON = 1 << 9
 # Modules of the standard library whose classes nobody changes.
 _STANDARD = frozenset("abc collections contextlib dataclasses enum functools typing types".split())
+# What classes that are made in C have of their own (array.array, threading.local), and those with __slots__.
+_IN_C = (MethodDescriptorType, WrapperDescriptorType, MemberDescriptorType)
 _ORDER, _DICT = attrgetter("__mro__"), attrgetter("__dict__")
 _CACHED: type = type(lru_cache(is_))
 # More than so many containers and objects are compared too slowly.
@@ -308,6 +312,9 @@ class Items:
 
 def _is_plain(cls: type) -> bool:
     """Whether what an object holds is in its __dict__, and all its methods are Python's."""
-    return all(
-        c is object or (c.__flags__ & _MADE_IN_PYTHON and not vars(c).get("__slots__")) for c in cls.__mro__
-    )
+    return all(c is object or (c.__flags__ & _MADE_IN_PYTHON and not _holds_more(c)) for c in cls.__mro__)
+
+
+def _holds_more(cls: type) -> bool:
+    """Whether a class has slots or methods of its own that are no functions in Python, as C's have."""
+    return any(isinstance(v, _IN_C) and v.__objclass__ is cls for v in vars(cls).values())

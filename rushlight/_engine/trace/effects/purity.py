@@ -49,6 +49,8 @@ _BUILTINS = frozenset(
         "min next ord pow repr round sorted sum __build_class__"
     ).split()
 )
+# Whose answers may differ from call to call though nothing has been done.
+_ADDRESSES = (id, hash)
 _VALUES = (str, bytes, int, float, complex, tuple, frozenset, range, type(None))
 _READING = frozenset("get keys values items copy union intersection difference issubset issuperset".split())
 # What of a Module may be asked without changing it, and what elsewhere changes something or reads what no
@@ -90,6 +92,8 @@ class Watch:
 
     def __init__(self, guards: Guards) -> None:
         self.found, self.follows = "", True
+        # Whether a second record may tell what none can see.
+        self.unsure = False
         self.guards = guards
         self._scanned: set[CodeType] = {f.__code__ for f in guards.functions}
         # Context variables that are asked for or set, and what they were.
@@ -203,6 +207,7 @@ class Watch:
             self._note(f"{name} is asked for", caller.f_code, caller.f_lineno)
 
     def _harmless(self, function: Any) -> bool:
+        self.unsure = self.unsure or function in _ADDRESSES
         if id(function) in _BUILTINS or plain(function) is not function:  # what is behind is seen itself
             return True
         holder, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
