@@ -403,8 +403,7 @@ class Compiled:
             def make(until: float | None, share: float) -> Program:
                 return Program(recorder, given, output, traced, until, share)
 
-            once = watch is not None and not watch.unsure
-            why = self._take(plan, make, guards, until, before, tensors, once)
+            why = self._take(plan, make, guards, until, before, tensors, not (watch and watch.unsure))
         if not why:
             overheard(tracked, plan.orders)
         if not why and not first:
