@@ -33,6 +33,45 @@ def f(x): return s.g(x)
 ---
 a[0] = 5.0
 
+an_attribute_of_a_number
+class I(int): pass
+i = I(3)
+class S:
+    def g(self, x): return x * getattr(i, "k", 2.0)
+s = S()
+def f(x): return s.g(x)
+---
+i.k = 5.0
+
+an_attribute_of_a_tuple
+class T(tuple): pass
+t = T([3])
+class S:
+    def g(self, x): return x * getattr(t, "k", 2.0)
+s = S()
+def f(x): return s.g(x)
+---
+t.k = 5.0
+
+a_dict_by_its_method
+d = {"k": 2.0}
+get = d.get
+class S:
+    def g(self, x): return x * get("k")
+s = S()
+def f(x): return s.g(x)
+---
+d["k"] = 5.0
+
+the_seed_of_a_generator
+r = torch.Generator().manual_seed(2)
+class S:
+    def g(self, x): return x * r.initial_seed()
+s = S()
+def f(x): return s.g(x)
+---
+r.manual_seed(5)
+
 the_first_attribute_of_a_function
 def g(x): return x
 def f(x): return g(x) * getattr(g, "k", 1.0)

@@ -35,7 +35,7 @@ from rushlight._engine.tensors.watches import Watch
 
 SIMPLE = (bool, int, float, str, bytes, complex, type(None))
 # Of a context variable purity.py sees what is asked of it.
-_FIXED = (*SIMPLE, BuiltinFunctionType, range, TypeVar, ContextVar, attrgetter, itemgetter)
+_FIXED = (*SIMPLE, range, TypeVar, ContextVar, attrgetter, itemgetter)
 # What a class has for all its objects that is no value.
 _OF_CLASSES = (
     FunctionType,
@@ -104,7 +104,7 @@ class Contents:
 
     def hold(self, value: Any) -> bool:
         """Whether the value cannot change, or what it holds is guarded from now on."""
-        if isinstance(value, _FIXED) and not isinstance(value, Enum):
+        if value.__class__ in _FIXED:
             return True
         known = self._held.get(id(value))
         if known is not None:
@@ -118,6 +118,8 @@ class Contents:
         if isinstance(value, type):
             self.of_class(value)
             return True
+        if cls is BuiltinFunctionType:  # a method of a dict, say
+            return isinstance(value.__self__, (ModuleType, type)) or self.hold(value.__self__)
         if isinstance(value, ModuleType):
             return value.__name__.partition(".")[0] in ("rushlight", "torch", "math")
         if isinstance(value, Tensor) or is_module(value):
@@ -133,9 +135,17 @@ class Contents:
             return all(map(self.hold, (value.func, value.args, value.keywords)))
         if cls is _CACHED:
             return self._cache(value)
-        if isinstance(value, (tuple, frozenset)):
-            return all(map(self.hold, value))
+        if isinstance(value, (*_FIXED, tuple, frozenset)):
+            return self._fixed(value, cls)
         return self._container(value, cls)
+
+    def _fixed(self, value: Any, cls: type) -> bool:
+        """A value that does not change, but for attributes that its class lets it have."""
+        if cls not in (tuple, frozenset) and not is_ours(cls):
+            if any(vars(c).get("__slots__") for c in cls.__mro__):
+                return False
+            self._object(value, cls)
+        return not isinstance(value, (tuple, frozenset)) or all(map(self.hold, value))
 
     def _container(self, value: Any, cls: type) -> bool:
         if cls is list:

@@ -67,7 +67,7 @@ _CHANGING = frozenset(
     (
         "requires_grad_ add_param_group load_state_dict share_memory_ retain_grad grad get_last_lr is_leaf "
         "grad_fn output_nr _version _base _is_view storage_offset storage untyped_storage data_ptr "
-        "is_inference retains_grad is_shared is_pinned _backward_hooks"
+        "is_inference retains_grad is_shared is_pinned _backward_hooks initial_seed get_state get_rng_state"
     ).split()
 )
 # Functions without arguments that tell how something stands: what guards compare, or what does not change.
