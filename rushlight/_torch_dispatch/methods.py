@@ -144,7 +144,7 @@ def _asked(
         try:
             return delivery.tell(mode.hear, op, args, kwargs, once, None, written)
         finally:
-            modes.append(mode)
+            interpreters.put_back(modes, mode)
     found = classes.concerned((args, kwargs)) if interpreters.CLASSES.below else []
     if not found:
         return once()

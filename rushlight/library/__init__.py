@@ -19,7 +19,7 @@ from weakref import finalize, proxy
 import rushlight as torch
 from rushlight._engine.core.pytree import broadcast, flatten, tree_map
 from rushlight._engine.core.recording import TAPE, opaque
-from rushlight._engine.dispatch.interpreters import BELOW, MODES, STACK
+from rushlight._engine.dispatch.interpreters import BELOW, MODES, STACK, put_back
 from rushlight._engine.names.alternatives import attribute
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight.autograd import Function
@@ -145,7 +145,7 @@ class CustomOpDef:
             try:
                 return rule(mode, self._opoverload, classes, args, named)
             finally:
-                modes.append(mode)
+                put_back(modes, mode)
         found: Any = NotImplemented
         for cls in classes:
             if found is NotImplemented:

@@ -1,8 +1,8 @@
 """Functions that programs give for PyTorch's own ops: Library("aten", "IMPL").impl.
 
 While there are any, a mode stands under all others of a thread, and answers for these ops: below autograd
-those of a backend's key ("CPU", "CUDA", "Meta"), above it those of "Autograd" ("AutogradCPU"). Threads that
-began before have none. What is given for other keys is never called.
+those of a backend's key ("CPU", "CUDA", "Meta"), above it those of "Autograd" ("AutogradCPU"). What is given
+for other keys is never called.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.dispatch import interpreters
-from rushlight._engine.dispatch.interpreters import BASE
+from rushlight._engine.dispatch.interpreters import BASE, BASES, MODES, STACKS
+from rushlight._torch_dispatch import methods
 from rushlight.export.overloads import anyone, recorded
 from rushlight.library import fallthrough_kernel
 from rushlight.library.below import LEVEL
@@ -64,6 +65,9 @@ class AtenKernels(TorchDispatchMode):
         return found
 
 
+BASES.add(AtenKernels)
+
+
 def _kernels(op: Any) -> dict[str, list[Kernel]] | None:
     name = op.name().partition("::")[2] if op.namespace == "aten" else ""
     return None if name in _PASSED.ops else KERNELS.get(name)
@@ -102,10 +106,25 @@ def _nothing() -> None:
 def _begin() -> None:
     mode = AtenKernels()
     BASE.append(mode)
-    mode.__enter__()
-    modes = interpreters.STACK.modes
-    modes.remove(mode)
-    modes.insert(0, mode)
+    MODES.append(mode)
+    methods.enter()
+    for modes in _stacks():
+        modes.insert(0, mode)
+
+
+def _end() -> None:
+    """The mode goes from all threads; one that runs an op at this moment drops it then."""
+    mode = BASE.pop()
+    for modes in _stacks():
+        while mode in modes:
+            modes.remove(mode)
+    MODES.remove(mode)
+    methods.leave()
+
+
+def _stacks() -> list[list[Any]]:
+    """The interpreters of each thread."""
+    return [modes for found in [*STACKS] if (modes := found()) is not None]
 
 
 def _forget(name: str, key: str, kernel: Kernel) -> None:
@@ -119,10 +138,7 @@ def _forget(name: str, key: str, kernel: Kernel) -> None:
     if not keys:
         del KERNELS[name]
     if not KERNELS:
-        mode = BASE.pop()
-        if mode not in interpreters.STACK.modes:  # this thread began before
-            interpreters.STACK.modes.insert(0, mode)
-        mode.__exit__(None, None, None)
+        _end()
 
 
 def current(name: str, key: str) -> Kernel:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import pytest
 
 import rushlight as torch
+from rushlight._engine.dispatch import interpreters
 from rushlight.library import Library, get_kernel
 from rushlight.utils._python_dispatch import TorchDispatchMode, _len_torch_dispatch_stack
 
@@ -102,3 +104,51 @@ def test_modes_hear_first(aten):
         assert torch.zeros(1).exp().item() == 0
         assert _len_torch_dispatch_stack() == 1
     assert "aten.exp.default" in names and "aten.sin.default" not in names
+
+
+def test_threads_of_before_and_made_elsewhere():
+    found: list[float] = []
+    libraries: list[Library] = []
+    begun, given, gone = threading.Event(), threading.Event(), threading.Event()
+
+    def exp() -> None:
+        found.append(torch.ones(1).exp().floor().item())
+
+    def make() -> None:
+        libraries.append(Library("aten", "IMPL"))
+        libraries[0].impl("exp", lambda self: self * 7, "CPU")
+
+    def work() -> None:
+        exp()
+        begun.set()
+        given.wait()
+        exp()
+        libraries[0]._destroy()
+        gone.set()
+        exp()
+        assert not interpreters.STACK.modes
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    begun.wait()
+    other = threading.Thread(target=make)
+    other.start()
+    other.join()
+    exp()
+    given.set()
+    gone.wait()
+    exp()
+    thread.join()
+    assert sorted(found) == [2, 2, 2, 7, 7] and not interpreters.STACK.modes
+
+
+@pytest.mark.parametrize("mode", [nullcontext(), torch.autocast("cpu")])
+def test_functions_that_end_their_library(aten, mode):
+    def once(self):
+        aten._destroy()
+        return self * 7
+
+    aten.impl("exp", once, "CPU")
+    with mode:
+        assert [torch.ones(1).exp().floor().item() for _ in range(2)] == [7, 2]
+    assert not interpreters.STACK.modes and not interpreters.MODES

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol, Self, TypeVar
+from weakref import ref
 
 from rushlight._engine.tensors.of_class import PLAIN as PLAIN
 from rushlight._engine.tensors.tensor import BELOW as BELOW, WRAPPED
@@ -36,13 +37,25 @@ MATCHERS: set[type] = set()
 SIMPLE = frozenset((int, float, bool, str, type(None), complex))
 
 
-# What stands under all others, in each thread that begins: functions of programs for PyTorch's ops.
+# What stands under all others in every thread, functions of programs for PyTorch's ops, and their classes.
 BASE: list[Any] = []
+BASES: set[type] = set()
+
+
+class _Modes(list[Any]):
+    """A thread's interpreters, the innermost last."""
+
+    __slots__ = ("__weakref__",)
+
+
+# Those of all threads.
+STACKS: list[ref[_Modes]] = []
 
 
 class _Stack(threading.local):
     def __init__(self) -> None:
-        self.modes: list[Any] = list(BASE)
+        self.modes: list[Any] = _Modes(BASE)
+        STACKS.append(ref(self.modes, STACKS.remove))
 
 
 STACK = _Stack()
@@ -127,6 +140,12 @@ def interpret(row: Any, call: Callable[..., _T], args: tuple[Any, ...], kwargs: 
     try:
         return mode.run(row, call, args, kwargs)
     finally:
+        put_back(modes, mode)
+
+
+def put_back(modes: list[Any], mode: Any) -> None:
+    """The innermost of a thread's interpreters has run an op, in which what is in BASE may have gone."""
+    if mode.__class__ not in BASES or mode in BASE:
         modes.append(mode)
 
 
@@ -136,4 +155,6 @@ def within(mode: Interprets, body: Callable[..., _T], args: tuple[Any, ...], kwa
     try:
         return body(*args, **kwargs)
     finally:
-        STACK.modes.pop()
+        modes = STACK.modes
+        if modes and modes[-1] is mode:  # else it has gone meanwhile
+            modes.pop()

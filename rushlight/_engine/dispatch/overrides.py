@@ -47,7 +47,7 @@ def entrance(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return mode.run(row, direct, args, without_missing(kwargs))
         finally:
-            modes.append(mode)
+            interpreters.put_back(modes, mode)
 
     general.__name__ = general.__qualname__ = row.name
     return general

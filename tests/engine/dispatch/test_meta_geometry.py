@@ -15,6 +15,10 @@ OPS = {
     "written to": lambda x: x.clone().add_(1),
     "a dim kept": lambda x: x.sum(0, keepdim=True),
     "the second kept": lambda x: x.amax(1, keepdim=True),
+    "a deviation": lambda x: x.std(1, keepdim=True),
+    "a mean beside it": lambda x: torch.var_mean(x, -1, keepdim=True)[1],
+    "a logarithm of a sum": lambda x: x.logsumexp(1, keepdim=True),
+    "where the most frequent lies": lambda x: x.mode(0, keepdim=True).indices,
     "the last kept": lambda x: (x > 0).any(-1, keepdim=True),
 }
 
@@ -26,6 +30,7 @@ def test_results_lie_as_those_with_data(name):
         torch.ones(2, 3, 4, 4).to(memory_format=torch.channels_last),
         torch.ones(3, 4, 5).permute(2, 0, 1),
         torch.ones(6, 1).expand(6, 4),
+        torch.empty_strided((1, 3, 4), (7, 4, 1)).fill_(1.0),
     ):
         nowhere = torch.empty_strided(x.shape, x.stride(), device="meta")
         found, wanted = OPS[name](nowhere), OPS[name](x)
@@ -63,3 +68,22 @@ def test_indices_may_lie_on_the_cpu():
     assert torch.nn.Embedding(10, 3, device="meta")(i).shape == (2, 3)
     with pytest.raises(RuntimeError, match="same device"):
         x.index_add(0, i, torch.ones(2, 3, device="meta"))
+
+
+def test_kept_dims_and_gradients_of_means_lie_densely():
+    x = torch.ones(2, 3, 4)
+    assert torch.std_mean(x, -1, keepdim=True)[1].stride() == (3, 1, 1)
+    assert x.mode(0, keepdim=True).indices.stride() == (12, 4, 1)
+    x.requires_grad_()
+    for found, factor in ((x.mean(), 24), (x.mean(1).sum(), 3), (F.adaptive_avg_pool1d(x, 1).sum(), 4)):
+        (grad,) = torch.autograd.grad(found, x)
+        assert grad.is_contiguous() and grad.mul_(factor).allclose(torch.ones(2, 3, 4))
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_any_and_all_over_no_dims_say_it_of_each_element(device):
+    x = torch.tensor([[0.0, 2.0]]).to(device)
+    for found in (x.any(()), torch.all(x, dim=()), x.any([], keepdim=True)):
+        assert found.dtype is torch.bool and found.shape == (1, 2)
+        assert device == "meta" or found.tolist() == [[False, True]]
+    assert x.any(None).shape == x.all().shape == ()

@@ -609,7 +609,9 @@ dt.on_default_change.append(_forget)
 
 def _meta_array(compiled: CompiledFormula, arrays: list[Array]) -> Array:
     """What `compute` gives, without data."""
-    broadcast_shapes(*(a.shape for a in arrays))  # for its error
+    shape = broadcast_shapes(*(a.shape for a in arrays))
+    if all([a.flags.c_contiguous for a in arrays]):
+        return meta_array(shape, compiled.result_kind.np)
     sizes, turned = result_order(arrays, compiled.copied, compiled.beside)
     made = meta_array(sizes, compiled.result_kind.np)
     return made if turned is None else made.transpose(turned)

@@ -211,6 +211,8 @@ class Reducer:
         result = None if result is None else _with_axes(result, shape, axes, keepdim)
         count = prod([shape[i] for i in axes])
         if self.finish is not None:
+            if result is None and self.meaning.map is X and not TAPE:
+                return self._through_finish(_spread(g, shape), None, count)  # not one number many times over
             g = self._through_finish(g, result, count)
         if combine == "add":
             return self._through_map(x, _spread(g, shape))
@@ -570,7 +572,7 @@ class _GeneralReduction:
         if not a.size and found.meaning.combine in ("max", "min"):
             for d in (None,) if dim is None else as_tuple(dim) or (None,):
                 check_size(self.row.name, a, d if d is None else wrap_dim(d, a.ndim))
-        axes = wrap_dims(dim, a.ndim)
+        axes = () if self.row.dtypes == "bool" and dim == () else wrap_dims(dim, a.ndim)
         if of.on_meta:
             return wrap(_meta(a, axes, keepdim, result), kind(result, of.device)), None
         backend = of.backend

@@ -313,5 +313,6 @@ def mode(input, dim: int = -1, keepdim: bool = False) -> Any:
     # How often the element at each place has occurred so far: it is largest at the mode's end.
     seen = place - np.maximum.accumulate(np.where(starts, place, 0), -1)
     end = seen.argmax(-1)[..., None] if ranked.size else np.zeros((*ranked.shape[:-1], 1), np.int64)
-    found = np.moveaxis(np.take_along_axis(order, end, -1), -1, d)
+    whole = (*rows.shape[:d], 1, *rows.shape[d:-1])
+    found = np.take_along_axis(order, end, -1).reshape(whole)
     return named("mode")(*pick(input, found, d, keepdim))
