@@ -78,7 +78,7 @@ class Ordered:
 def laid_out(ordered: Ordered) -> Callable[..., Any]:
     """The kernel, asked for another order only where NumPy's may differ."""
     fn = ordered.fn
-    if fn.__class__ is np.ufunc and _of_machine_code():
+    if fn.__class__ is np.ufunc and native.loaded() and _may_ask():
         return slots.made("in_order", (fn, ordered), ordered.several)
     if ordered.several:
 
@@ -94,5 +94,5 @@ def laid_out(ordered: Ordered) -> Callable[..., Any]:
 
 
 @cache
-def _of_machine_code() -> bool:
-    return slots.usable([]) and native.loaded()
+def _may_ask() -> bool:
+    return slots.usable([])
