@@ -48,7 +48,7 @@ def kind_of(value: Any) -> Any:
     kind = type(value)
     if kind in NODES:
         return kind
-    return namedtuple if isinstance(value, tuple) and hasattr(kind, "_fields") else None
+    return namedtuple if issubclass(kind, tuple) and hasattr(kind, "_fields") else None
 
 
 class Tree:

@@ -18,8 +18,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from enum import Enum
-from functools import cache
-from itertools import chain, repeat
+from functools import cache, partial
+from itertools import chain, compress, repeat
 from operator import attrgetter, is_
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
@@ -34,7 +34,7 @@ from rushlight._engine.tensors import slots
 from rushlight._engine.tensors.kind import Kind
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.tensors.watches import Watch
-from rushlight._engine.trace.effects.contents import SIMPLE, Contents, alike, is_module
+from rushlight._engine.trace.effects.contents import SIMPLE, Contents, alike, is_module, shown
 from rushlight._engine.trace.recorder import root
 
 # Marks the part of a key that says which object it was.
@@ -43,14 +43,15 @@ _SAME = "is"
 
 def key_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor], Any]:
     """(the tensors among the arguments, a key of all else that a program depends on); None as the key
-    where an argument cannot be compared, or is a container that holds itself.
+    where an argument cannot be compared, or is a container that holds itself. A program's own class may
+    raise anything where it is asked for its hash or its attributes.
     """
     tensors: list[Tensor] = []
     parts: list[Any] = [LOCAL.enabled]
     plain = not kwargs  # whether all are tensors, of which there is a key
     try:
         for value in args:
-            kind: Any = value.__class__
+            kind: Any = type(value)
             if kind in PLAIN and not value.__dict__:
                 parts.append(_facts(value))
                 tensors.append(value)
@@ -67,7 +68,7 @@ def key_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor],
         key = tuple(parts)
         if not plain:
             hash(key)
-    except (TypeError, RecursionError):
+    except Exception:
         return tensors, None
     return tensors, key
 
@@ -104,28 +105,30 @@ def _facts(t: Tensor) -> tuple[Any, ...]:
 
 
 def _describe(value: Any, tensors: list[Tensor], parts: list[Any]) -> None:
-    cls = value.__class__
-    if isinstance(value, Tensor):
+    # What it is, whatever it says of itself: a proxy has another object's `__class__`.
+    cls: Any = type(value)
+    if issubclass(cls, Tensor):
         parts.append(_facts(value))
         tensors.append(value)
         _describe_own(value, parts)
-    elif isinstance(value, (list, tuple)):
-        parts.append((cls, len(value)))
-        for item in value:
+    elif issubclass(cls, (list, tuple)):
+        parts.append((cls, _count(value)))
+        for item in _each(value, cls):
             _describe(item, tensors, parts)
         _describe_own(value, parts)
-    elif isinstance(value, dict):
-        parts.append((cls, tuple(value), tuple(map(type, value))))
-        for item in value.values():
-            _describe(item, tensors, parts)
+    elif issubclass(cls, dict):
+        names = tuple(_each(value, cls))
+        parts.append((cls, names, tuple(map(type, names))))
+        for name in names:
+            _describe(dict.__getitem__(value, name), tensors, parts)
         _describe_own(value, parts)
     elif cls is float:
         parts.append((cls, value if value else str(value)))
-    elif cls in SIMPLE or isinstance(value, Enum) or is_ours(cls):
+    elif cls in SIMPLE or issubclass(cls, Enum) or is_ours(cls):
         parts.append((cls, value if cls is not complex else repr(value)))
-    elif isinstance(value, np.generic):
-        parts.append((cls, value.tobytes()))
-    elif cls is frozenset and all([isinstance(item, SIMPLE) for item in value]):
+    elif issubclass(cls, np.generic):
+        parts.append((cls, value.tobytes(), value.dtype))  # a date's has a unit
+    elif cls is frozenset and all([type(item) in SIMPLE for item in value]):
         parts.append((cls, frozenset([(type(item), item) for item in value])))
     elif _is_frozen(cls):
         parts.append((cls, len(vars(value))))
@@ -164,7 +167,7 @@ def difference(known: tuple[Any, ...], key: tuple[Any, ...]) -> str:
         if both == 2:
             return f"tensor {number} {_tensors_differ(old, new)}"
         if type(old) is type(new) is tuple and len(old) == len(new) == 2:
-            return f"an argument was {old[1]!r} and is {new[1]!r}"
+            return f"an argument was {shown(old[1])} and is {shown(new[1])}"
         break
     return "other arguments than before, or another order of them"
 
@@ -215,8 +218,20 @@ def _tensors_differ(old: tuple[Any, ...], new: tuple[Any, ...]) -> str:
 
 def _count(container: Any) -> int:
     """How many entries a list, tuple or dict has, whatever its class says of its length."""
-    plain: Any = next((c for c in (list, tuple, dict) if isinstance(container, c)), type(container))
-    return int(plain.__len__(container))
+    return int(_plain(type(container)).__len__(container))
+
+
+def _each(container: Any, cls: type) -> Iterator[Any]:
+    """The items of a list or tuple, or the keys of a dict, whatever its class says of them."""
+    return iter(_plain(cls).__iter__(container))
+
+
+def _plain(cls: type) -> Any:
+    """The class of Python's of which a list, tuple or dict is made."""
+    for c in (list, tuple, OrderedDict, dict):
+        if issubclass(cls, c):
+            return c
+    return cls
 
 
 class _Gone:
@@ -263,7 +278,7 @@ class Guards:
         why = columns.changed()
         if why:
             return why
-        if self.cells and not all([alike(cell.cell_contents, value) for cell, value in self.cells]):
+        if self.cells and not all([alike(_content(cell), value) for cell, value in self.cells]):
             return "a variable of an enclosing function has changed"
         if [*map(len, columns.plain)] != columns.counts or any(_count(c) != n for c, n in columns.others):
             return "a module, a list of hooks or a container has got other entries"
@@ -318,7 +333,7 @@ class Guards:
             return
         value = variables[name]
         self.facts.append((variables, name, value))
-        if isinstance(value, ModuleType) and attributes:
+        if issubclass(type(value), ModuleType) and attributes:
             if value.__class__ is LazyPackage:  # the next step, at which the name is found
                 getattr(value, attributes[0], None)
             names = names_of(value)
@@ -371,29 +386,37 @@ class Guards:
         if id(value) in self._seen:
             return
         self._seen.add(id(value))
-        if isinstance(value, Tensor):
+        # A program's class may have its own meaning of len() and of all else.
+        cls: Any = type(value)
+        if issubclass(cls, Tensor):
             self.tensors.append((value, value._memory, value._grad_node is not None))
-        elif isinstance(value, (list, tuple)):
-            # A program's class may have its own meaning of len().
-            plain: Any = list if isinstance(value, list) else tuple
-            self.counts.append((value, plain.__len__(value)))
-            for item in plain.__iter__(value):
-                if isinstance(item, (Tensor, list, tuple, dict)) or is_module(item):
+        elif issubclass(cls, (list, tuple)):
+            self.counts.append((value, _count(value)))
+            for item in _each(value, cls):
+                if issubclass(type(item), (Tensor, list, tuple, dict)) or is_module(item):
                     self._look(item)
-        elif isinstance(value, dict):
+        elif issubclass(cls, dict):
             self._dict(value)
         elif is_module(value):
-            for module in value.modules():
-                if module is value or id(module) not in self._seen:
-                    self._seen.add(id(module))
-                    self._module(module)
-        elif hasattr(type(value), "__guarded_tensors__"):  # a GradScaler, say
+            self._layers(value)
+        elif is_ours(cls) and hasattr(cls, "__guarded_tensors__"):  # a GradScaler, say
             self._look(value.__guarded_tensors__())
+
+    def _layers(self, module: Any) -> None:
+        """A layer, and those in it: not `modules()`, which a program's own may be something else."""
+        left = [module]
+        while left:
+            layer = left.pop()
+            self._module(layer)
+            for inner in reversed([m for m in layer._modules.values() if is_module(m)]):
+                if id(inner) not in self._seen:
+                    self._seen.add(id(inner))
+                    left.append(inner)
 
     def _dict(self, value: dict[Any, Any]) -> None:
         self.counts.append((value, dict.__len__(value)))
-        for name, item in value.items():
-            if isinstance(item, (*SIMPLE, Tensor)) or is_module(item):
+        for name, item in dict.items(value):
+            if issubclass(type(item), (*SIMPLE, Tensor)) or is_module(item):
                 self.facts.append((value, name, item))
                 self._look(item)
 
@@ -407,12 +430,12 @@ class Guards:
         self.layers.append(own)
         self.contents.own(module, own)
         for value in own.values():
-            if isinstance(value, (Tensor, list, tuple)):
+            if issubclass(type(value), (Tensor, list, tuple)):
                 self._look(value)
-        tables = [v for name, v in own.items() if isinstance(v, dict) and _is_table(name)]
+        tables = [v for name, v in own.items() if issubclass(type(v), dict) and _is_table(name)]
         self._tables(tables)
         for value in chain.from_iterable([table.values() for table in tables]):
-            if isinstance(value, Tensor):
+            if issubclass(type(value), Tensor):
                 self._look(value)
 
     def _tables(self, tables: list[dict[Any, Any]]) -> None:
@@ -423,10 +446,10 @@ class Guards:
 
     def _variables(self, function: Any) -> Iterator[Any]:
         """What a function can see: its object, its closure, the globals that its code names."""
-        if isinstance(function, MethodType):
+        if type(function) is MethodType:
             yield function.__self__
             function = function.__func__
-        if not isinstance(function, FunctionType):
+        if type(function) is not FunctionType:
             yield function
             return
         if function in self.functions or is_ours(function):
@@ -443,7 +466,7 @@ class Guards:
             self.seen.append((name, value))
             found.append(value)
         for value in found + self.globals_of(function.__code__, function.__globals__):
-            yield from self._variables(value) if isinstance(value, FunctionType) else (value,)
+            yield from self._variables(value) if type(value) is FunctionType else (value,)
 
 
 class _Context:
@@ -479,8 +502,9 @@ class _Columns:
         # The same of dicts, for machine code, which asks whether all are the same objects still.
         plain_rows = [row for row in rows if type(row[0]) is dict and type(row[1]) is str]
         self._dicts, self._keys, self._values = ([row[k] for row in plain_rows] for k in range(3))
-        self.facts = [(owner.get, (*of,), (*of.values(),)) for owner, of in owners.values()]
-        self._others = [row for row in self.facts if type(getattr(row[0], "__self__", None)) is not dict]
+        self.facts = [(_getter(owner), (*of,), (*of.values(),)) for owner, of in owners.values()]
+        others = [type(owner) is not dict for owner, _ in owners.values()]
+        self._others = [*compress(self.facts, others)]
         if any(type(name) is not str for _, names, _ in self.facts for name in names):
             self._others = self.facts
         # What has no meaning of its own of len().
@@ -528,7 +552,7 @@ class _Columns:
             if not all(map(is_, map(get, names, _MISSING), values)):
                 for name, held, value in zip(names, map(get, names, _MISSING), values, strict=True):
                     if not alike(held, value):
-                        return f"{name!r} is no longer {value!r:.60}"
+                        return f"{shown(name)} is no longer {shown(value)}"
         return ""
 
     def functions(self) -> bool:
@@ -549,10 +573,27 @@ _MISSING = repeat(_Gone)
 _NONE: dict[str, Any] = {}
 
 
-def _is_table(name: str) -> bool:
+def _getter(owner: Any) -> Callable[..., Any]:
+    """The method `get` of what facts are about; of a program's own kind of dict, Python's."""
+    cls = type(owner)
+    own = issubclass(cls, dict) and cls.get is not dict.get
+    return partial(dict.get, owner) if own else owner.get
+
+
+def _content(cell: Any) -> Any:
+    """What a variable of an enclosing function holds; _Gone where it has no value any more."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _Gone
+
+
+def _is_table(name: Any) -> bool:
     """Whether an attribute of a layer is what is registered with it."""
     return name in ("_parameters", "_buffers", "_modules") or (
-        name[0] == "_" and name.endswith(("_hooks", "_hooks_with_kwargs", "_hooks_always_called"))
+        type(name) is str
+        and name.startswith("_")
+        and name.endswith(("_hooks", "_hooks_with_kwargs", "_hooks_always_called"))
     )
 
 

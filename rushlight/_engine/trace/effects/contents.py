@@ -29,7 +29,7 @@ from types import (
 )
 from typing import Any, TypeVar
 
-from rushlight._engine.lazy import is_ours
+from rushlight._engine.lazy import is_ours, names_of
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.tensors.watches import Watch
 
@@ -53,6 +53,9 @@ _OWN = frozenset(
     "__abstractmethods__ __dataclass_fields__ __dataclass_params__ __match_args__ __hash__ __firstlineno__ "
     "__static_attributes__ __annotate_func__ __annotations_cache__ _abc_impl".split()
 )
+# What a class of its own has that is written in C.
+_IN_C = (GetSetDescriptorType, MemberDescriptorType, MethodDescriptorType, WrapperDescriptorType)
+# Or in C by PyType_FromSpec, as Cython does.
 _MADE_IN_PYTHON = 1 << 9
 # Modules of the standard library whose classes nobody changes.
 _STANDARD = frozenset("abc collections contextlib dataclasses enum functools typing types".split())
@@ -66,14 +69,36 @@ _MOST, _MOST_RESULTS = 2000, 256
 
 def is_module(value: Any) -> bool:
     """Whether it is a layer."""
-    return hasattr(type(value), "named_modules") and isinstance(getattr(value, "_modules", None), dict)
+    try:
+        type.__getattribute__(type(value), "named_modules")  # a metaclass may have an answer of its own
+    except AttributeError:
+        return False
+    return isinstance(getattr(value, "_modules", None), dict)
+
+
+def shown(value: Any) -> str:
+    """The first 60 characters of its repr; of what has none, its class."""
+    try:
+        return f"{value!r:.60}"
+    except Exception:  # whatever a program's own repr raises
+        return f"<{type(value).__name__}>"
 
 
 def alike(a: Any, b: Any) -> bool:
-    """Whether they are one object, or equal numbers or strings; zeros of two signs are not."""
-    if a is b or a.__class__ is not b.__class__ or not issubclass(a.__class__, SIMPLE) or a != b:
+    """Whether they are one object, or equal numbers or strings; zeros of two signs are not, nor what a
+    program's own class takes for equal, which may hold more.
+    """
+    cls = type(a)
+    if a is b or cls is not type(b) or not _is_simple(cls) or a != b:
         return a is b
-    return a.__class__ is not float or bool(a) or copysign(1.0, a) == copysign(1.0, b)
+    if issubclass(cls, float):
+        return bool(a) or copysign(1.0, a) == copysign(1.0, b)
+    return not issubclass(cls, complex) or repr(a) == repr(b)
+
+
+def _is_simple(cls: type) -> bool:
+    """Whether its objects are their values alone: numbers and strings of Python's or NumPy's classes."""
+    return issubclass(cls, SIMPLE) and not cls.__flags__ & _MADE_IN_PYTHON
 
 
 class Contents:
@@ -104,40 +129,55 @@ class Contents:
 
     def hold(self, value: Any) -> bool:
         """Whether the value cannot change, or what it holds is guarded from now on."""
-        if value.__class__ in _FIXED:
+        # Of its type, never of its `__class__`: a proxy answers that with another object's, or raises.
+        cls = type(value)
+        if any([cls is c for c in _FIXED]):  # not `in`: a metaclass may have its own meaning of ==
             return True
         known = self._held.get(id(value))
         if known is not None:
             return known[1]
         self._held[id(value)] = value, True  # while it is looked into
-        found = len(self._held) <= _MOST and self._hold(value, type(value))
+        try:
+            found = len(self._held) <= _MOST and self._hold(value, cls)
+        except Exception:  # what a program's own class raises where it is asked
+            found = False
         self._held[id(value)] = value, found
         return found
 
     def _hold(self, value: Any, cls: type) -> bool:
-        if isinstance(value, type):
+        if issubclass(cls, type):
             self.of_class(value)
             return True
         if cls is BuiltinFunctionType:  # a method of a dict, say
-            return isinstance(value.__self__, (ModuleType, type)) or self.hold(value.__self__)
-        if isinstance(value, ModuleType):
-            return value.__name__.partition(".")[0] in ("rushlight", "torch", "math")
-        if isinstance(value, Tensor) or is_module(value):
+            return issubclass(type(value.__self__), (ModuleType, type)) or self.hold(value.__self__)
+        if issubclass(cls, ModuleType):
+            name = names_of(value).get("__name__")
+            return isinstance(name, str) and name.partition(".")[0] in ("rushlight", "torch", "math")
+        if issubclass(cls, Tensor) or is_module(value):
             self._look(value)
             return True
-        if isinstance(value, (FunctionType, Enum)):
+        if issubclass(cls, (FunctionType, Enum)):
             if not is_ours(value):
                 self._object(value, cls)
             return True
-        if isinstance(value, MethodType):
+        if cls is MethodType:
             return self.hold(value.__self__) and self.hold(value.__func__)
         if cls is partial:
+            self._set_on(value)
             return all(map(self.hold, (value.func, value.args, value.keywords)))
         if cls is _CACHED:
             return self._cache(value)
-        if isinstance(value, (*_FIXED, tuple, frozenset)):
+        if issubclass(cls, (*_FIXED, tuple, frozenset)):
             return self._fixed(value, cls)
         return self._container(value, cls)
+
+    def _set_on(self, value: Any) -> None:
+        """Guard what a program may set on an object, if it has attributes of its own."""
+        items = getattr(value, "__dict__", None)
+        if items is not None:
+            self.dicts.add(items)
+            for name, item in [*items.items()]:
+                self.attribute(name, item)
 
     def _fixed(self, value: Any, cls: type) -> bool:
         """A value that does not change, but for attributes that its class lets it have."""
@@ -145,7 +185,8 @@ class Contents:
             if any(vars(c).get("__slots__") for c in cls.__mro__):
                 return False
             self._object(value, cls)
-        return not isinstance(value, (tuple, frozenset)) or all(map(self.hold, value))
+        plain: Any = next((c for c in (tuple, frozenset) if issubclass(cls, c)), None)
+        return plain is None or all(map(self.hold, plain.__iter__(value)))
 
     def _container(self, value: Any, cls: type) -> bool:
         if cls is list:
@@ -314,7 +355,7 @@ class Items:
             for place, (now, item) in enumerate(zip(self._values(container), items, strict=True)):
                 if not alike(now, item):
                     name = keys[place] if keys else place
-                    return f"{name!r} is no longer {item!r:.60}"
+                    return f"{shown(name)} is no longer {shown(item)}"
         # Equal numbers may be other objects by now.
         self._items = [*chain.from_iterable(map(self._values, of))]
         return ""
