@@ -53,9 +53,6 @@ _OWN = frozenset(
     "__abstractmethods__ __dataclass_fields__ __dataclass_params__ __match_args__ __hash__ __firstlineno__ "
     "__static_attributes__ __annotate_func__ __annotations_cache__ _abc_impl".split()
 )
-# What a class of its own has that is written in C.
-_IN_C = (GetSetDescriptorType, MemberDescriptorType, MethodDescriptorType, WrapperDescriptorType)
-# Or in C by PyType_FromSpec, as Cython does.
 _MADE_IN_PYTHON = 1 << 9
 # Modules of the standard library whose classes nobody changes.
 _STANDARD = frozenset("abc collections contextlib dataclasses enum functools typing types".split())
