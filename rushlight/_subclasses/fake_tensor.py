@@ -305,8 +305,8 @@ class FakeTensorMode(TorchDispatchMode):
 
     def from_tensor(self, tensor: Any, **options: Any) -> Any:
         """The fake tensor of a tensor, the same for the same."""
-        if isinstance(tensor, FakeTensor):
-            return tensor if tensor.fake_mode is self else FakeTensor(self, _on_meta(tensor), tensor.device)
+        if isinstance(tensor, FakeTensor) and tensor.fake_mode is self:
+            return tensor
         return self.fake_tensor_converter.from_real_tensor(self, tensor)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -517,7 +517,8 @@ class FakeTensorConverter:
         number = self.meta_converter.number(t)
         made: FakeTensor | None = self.tensor_memo.get(number)
         if made is None:
-            elem = self.meta_converter.bare(t) if t.layout is strided else _on_meta(t)
+            real = t.layout is strided and not isinstance(t, FakeTensor)
+            elem = self.meta_converter.bare(t) if real else _on_meta(t)
             made = FakeTensor(fake_mode, elem, t.device)
             if t.requires_grad:
                 made.requires_grad_()
