@@ -179,7 +179,9 @@ def test_devices_of_fake_tensors() -> None:
     assert made.device == other.device == torch.device("cuda", 0) and other.fake_mode is not mode
     weight = mode.from_tensor(torch.nn.Parameter(torch.ones(2, 3)))
     again = other.fake_mode.from_tensor(weight)
-    assert isinstance(again, torch.nn.Parameter) and again.requires_grad and again.fake_mode is other.fake_mode
+    assert (
+        isinstance(again, torch.nn.Parameter) and again.requires_grad and again.fake_mode is other.fake_mode
+    )
     assert other.fake_mode.from_tensor(weight) is again
     with mode:
         assert isinstance(torch.from_numpy(np.ones(3)), FakeTensor)

@@ -12,15 +12,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import partial
 from heapq import heappop, heappush, heappushpop
 from importlib import import_module
 from threading import get_ident
 from time import perf_counter
 from types import FrameType
-from typing import Any, cast
-
-import numpy as np
+from typing import Any, cast, overload
 
 from rushlight._engine.autograd import hooks
 from rushlight._engine.autograd.grad_mode import LOCAL
@@ -36,16 +34,17 @@ from rushlight._engine.autograd.node import (
     listed,
     new,
 )
+from rushlight._engine.autograd.roots import for_each, root
 from rushlight._engine.autograd.saved_tensor_hooks import Packed
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.errors import warn_once
 from rushlight._engine.core.profiling_ranges import SPANS
-from rushlight._engine.core.recording import TAPE, constant, escape
+from rushlight._engine.core.recording import TAPE, escape
 from rushlight._engine.core.services import service
 from rushlight._engine.lazy import is_ours
-from rushlight._engine.tensors.geometry import lookup_function, preserve_format, strided
+from rushlight._engine.tensors.geometry import strided
 from rushlight._engine.tensors.gradient import Gradient, as_kept
-from rushlight._engine.tensors.tensor import BELOW, WRAPPED, Tensor, wrap
+from rushlight._engine.tensors.tensor import WRAPPED, Tensor
 
 
 def _below(roots: Sequence[Node], lowest: int = 0) -> set[Node]:
@@ -453,76 +452,6 @@ def _recorded_copy(grad: Tensor, leaf: Tensor) -> Tensor:
     return leaf.detach().new_empty(leaf._geometry.shape, dtype=grad.dtype).copy_(grad)
 
 
-_one = cache(partial(np.ones, ()))
-
-
-def _implicit(t: Tensor) -> Tensor:
-    """The gradient of a scalar that is not given."""
-    heard = hooks.LISTENING or t.__class__ in BELOW
-    known = getattr(TAPE[-1], "known_one", None) if TAPE and not heard else None
-    if known and (found := known(t)) is not None:
-        return found  # type: ignore[no-any-return]
-    layout = t._geometry
-    if layout.size != 1:
-        raise RuntimeError(
-            "grad can be implicitly created only for scalar outputs; call backward(gradient=...) with a "
-            f"tensor of shape {tuple(layout.shape)}, or reduce first, with .sum() or .mean()"
-        )
-    if not t._kind.dtype.is_floating_point:
-        raise RuntimeError(
-            f"grad can be implicitly created only for real scalar outputs but got {t._kind.dtype}"
-        )
-    if heard or t._kind.backend is not None:
-        return lookup_function("ones_like")(t, **({"memory_format": preserve_format} if heard else {}))
-    if TAPE and not layout.ndim and hasattr(TAPE[-1], "one"):
-        return cast("Tensor", TAPE[-1].one(t, layout.dtype))
-    one = _one(layout.dtype).copy() if not layout.ndim else np.ones(layout.shape, layout.dtype)
-    return wrap(constant(one), t._kind)
-
-
-def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tensor]:
-    # Classes of ours may have another view of a gradient, see `shown`: here it is the graph's again.
-    if t.__class__ is not Tensor and hasattr(t.__class__, "_graph_s_gradient"):
-        t, grad = t.__class__._graph_s_gradient(t, grad)
-    if t._grad_node is None:
-        raise RuntimeError(
-            "element 0 of tensors does not require grad and does not have a grad_fn; nothing "
-            "in its computation had requires_grad=True (or it ran under no_grad)"
-        )
-    if isinstance(t, GradientEdge):
-        if grad is None:
-            raise RuntimeError(
-                "grad can be implicitly created only for scalar outputs; the gradient of a "
-                "GradientEdge must be given"
-            )
-        return t._grad_node, t._output_nr, grad if create else grad.detach()
-    if grad is None:
-        return t._grad_node, t._output_nr, _implicit(t)
-    if grad._geometry.shape != t._geometry.shape:
-        raise RuntimeError(
-            f"Mismatch in shape: grad_output[0] has a shape of {grad.shape} and "
-            f"output[0] has a shape of {t.shape}."
-        )
-    if grad._kind.dtype.is_complex != t._kind.dtype.is_complex:
-        raise RuntimeError(
-            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch "
-            f"in dtype: grad_output[0] has a dtype of {grad.dtype} and output[0] has a dtype of {t.dtype}."
-        )
-    if grad._kind.dtype is not t._kind.dtype:
-        grad = grad.to(t._kind.dtype)
-    return t._grad_node, t._output_nr, grad if create else grad.detach()
-
-
-def _listed(value: Any, count: int) -> list[Any]:
-    if value is None:
-        return [None] * count
-    if isinstance(value, (list, tuple)):
-        if len(value) != count:
-            raise RuntimeError(f"got {count} tensors and {len(value)} gradients")
-        return list(value)
-    return [value]
-
-
 def backward(
     tensors: Any,
     grad_tensors: Any = None,
@@ -548,12 +477,12 @@ def backward(
             "functorch.grad or functorch.vjp instead or call backward() outside of functorch transforms."
         )
     outs = [tensors] if tensors.__class__ is Tensor else listed(tensors)
-    grads = _listed(grad_tensors, len(outs))
+    grads = for_each(grad_tensors, len(outs))
     if tensors.__class__ is not Tensor and any(map(is_of_parts, outs)):
         sparse = import_module("rushlight._engine.autograd.sparsegrads")
         outs, grads = sparse.inner(outs), sparse.aligned(outs, grads)
     keep = create_graph if retain_graph is None else retain_graph
-    roots = [_root(t, g, create_graph) for t, g in zip(outs, grads, strict=True)]
+    roots = [root(t, g, create_graph) for t, g in zip(outs, grads, strict=True)]
     if create_graph:
         warn_once(
             "Using backward() with create_graph=True will create a reference cycle between the parameter and "
@@ -587,7 +516,7 @@ def is_of_parts(t: Any) -> bool:
 def _of_sparse(outs: list[Any], ins: list[Any], grad_outputs: Any, *options: Any) -> tuple[Any, ...]:
     """grad() of tensors some of which are sparse or nested: that of their values."""
     sparse = import_module("rushlight._engine.autograd.sparsegrads")
-    seeds = sparse.aligned(outs, _listed(grad_outputs, len(outs)))
+    seeds = sparse.aligned(outs, for_each(grad_outputs, len(outs)))
     found = grad(sparse.inner(outs), sparse.inner(ins), seeds, *options)
     return tuple(
         t._gradient(g) if is_of_parts(t) and g is not None else g for t, g in zip(ins, found, strict=True)
@@ -602,6 +531,34 @@ def _of_own_class(tensors: tuple[Any, ...]) -> list[Any]:
     classes = {t.__class__ for t in tensors} - {Tensor}
     own = {cls for cls in classes if not is_ours(cls)} if classes else None
     return [t for t in tensors if t.__class__ in own] if own else []
+
+
+@overload
+def grad(
+    outputs: Any,
+    inputs: Tensor | Sequence[Any],
+    grad_outputs: Any = ...,
+    retain_graph: bool | None = ...,
+    create_graph: bool = ...,
+    only_inputs: bool = ...,
+    allow_unused: bool | None = ...,
+    is_grads_batched: bool = ...,
+    materialize_grads: bool = ...,
+) -> tuple[Any, ...]: ...
+
+
+@overload
+def grad(
+    outputs: Any,
+    inputs: dict[Any, Any],
+    grad_outputs: Any = ...,
+    retain_graph: bool | None = ...,
+    create_graph: bool = ...,
+    only_inputs: bool = ...,
+    allow_unused: bool | None = ...,
+    is_grads_batched: bool = ...,
+    materialize_grads: bool = ...,
+) -> dict[Any, Any]: ...
 
 
 def grad(
@@ -635,10 +592,10 @@ def grad(
             " but got: allow_unused=False."
         )
     keep = create_graph if retain_graph is None else retain_graph
-    grads = _listed(grad_outputs, len(outs))
+    grads = for_each(grad_outputs, len(outs))
     if WRAPPED and not WRAPPED.isdisjoint([t.__class__ for t in (*outs, *ins)]):
         return service("gradients under a transform")(outs, _tracked(ins), grads)
-    roots = [_root(t, g, create_graph) for t, g in zip(outs, grads, strict=True)]
+    roots = [root(t, g, create_graph) for t, g in zip(outs, grads, strict=True)]
     wanted = _Wanted(_tracked(ins), [node for node, _, _ in roots])
     run(roots, keep, create_graph, wanted, accumulate=False)
     if materialize_grads:
@@ -679,7 +636,7 @@ def _calculate_shape(output: Any, grad: Any, is_grads_batched: bool) -> tuple[An
 def _batched(
     outs: list[Any], ins: list[Any], grads: Any, retain: bool | None, create: bool, unused: bool | None
 ) -> tuple[Any, ...]:
-    batches = _listed(grads, len(outs))
+    batches = for_each(grads, len(outs))
     if None in batches:
         raise ValueError(
             "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of "

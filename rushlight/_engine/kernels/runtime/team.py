@@ -185,7 +185,7 @@ class Call:
             numbers = [NUMBER] * (width - len(stage.operands))
             relative_jobs.append(np.tile([*map(of_operand, stage.operands), *numbers], count))
             start += SLOT * stage.jobs.size
-        words = sum(map(len, [heads, *jobs]))
+        words = len(heads) + sum(map(len, jobs))
         head = [words, len(stages), not few]
         self.table = np.concatenate([head, relative_heads, *relative_jobs, heads, *jobs])
         self.words = self.table[len(self.table) - words :]
