@@ -70,14 +70,10 @@ def test_indices_may_lie_on_the_cpu():
         x.index_add(0, i, torch.ones(2, 3, device="meta"))
 
 
-def test_kept_dims_and_gradients_of_means_lie_densely():
+def test_kept_dims_lie_densely():
     x = torch.ones(2, 3, 4)
     assert torch.std_mean(x, -1, keepdim=True)[1].stride() == (3, 1, 1)
     assert x.mode(0, keepdim=True).indices.stride() == (12, 4, 1)
-    x.requires_grad_()
-    for found, factor in ((x.mean(), 24), (x.mean(1).sum(), 3), (F.adaptive_avg_pool1d(x, 1).sum(), 4)):
-        (grad,) = torch.autograd.grad(found, x)
-        assert grad.is_contiguous() and grad.mul_(factor).allclose(torch.ones(2, 3, 4))
 
 
 @pytest.mark.parametrize("device", ["cpu", "meta"])

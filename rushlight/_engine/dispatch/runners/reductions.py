@@ -211,8 +211,6 @@ class Reducer:
         result = None if result is None else _with_axes(result, shape, axes, keepdim)
         count = prod([shape[i] for i in axes])
         if self.finish is not None:
-            if result is None and self.meaning.map is X and not TAPE:
-                return self._through_finish(_spread(g, shape), None, count)  # not one number many times over
             g = self._through_finish(g, result, count)
         if combine == "add":
             return self._through_map(x, _spread(g, shape))
