@@ -24,7 +24,7 @@ pytest.importorskip("llvmlite")
 def told(case: str, codes: tuple[int, ...] = (0, 0)) -> list[Any]:
     """What both ranks of programs/nccl.py found in a case; None of one that ended without a word."""
     ended = ranks([sys.executable, str(PROGRAMS / "nccl.py"), case], 2, 90)
-    assert tuple(e.code for e in ended) == codes, [e.err[-2000:] for e in ended]
+    assert tuple(e.code for e in ended) == codes, "\n".join(e.err[-2000:] for e in ended)
     return [json.loads(e.out.splitlines()[-1]) if e.out else None for e in ended]
 
 

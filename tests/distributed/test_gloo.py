@@ -17,7 +17,7 @@ from tests.distributed.jobs import PROGRAMS, ranks
 def test_two_ranks(tmp_path: Path) -> None:
     pytest.importorskip("mpi4py")
     ended = ranks([sys.executable, str(PROGRAMS / "gloo_cases.py"), str(tmp_path / "store")], 2, 90)
-    assert [e.code for e in ended] == [0, 0], [e.err[-2000:] for e in ended]
+    assert [e.code for e in ended] == [0, 0], "\n".join(e.err[-2000:] for e in ended)
     first, second = (json.loads(e.out.splitlines()[-1]) for e in ended)
     assert (
         first
