@@ -16,7 +16,7 @@ from rushlight._engine.tensors.tensor import BELOW, Tensor, wrap
 _one = cache(partial(np.ones, ()))
 
 
-def implicit(t: Tensor) -> Tensor:
+def _implicit(t: Tensor) -> Tensor:
     """The gradient of a scalar that is not given."""
     heard = hooks.LISTENING or t.__class__ in BELOW
     known = getattr(TAPE[-1], "known_one", None) if TAPE and not heard else None
@@ -61,7 +61,7 @@ def root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tenso
             )
         return t._grad_node, t._output_nr, grad if create else grad.detach()
     if grad is None:
-        return t._grad_node, t._output_nr, implicit(t)
+        return t._grad_node, t._output_nr, _implicit(t)
     if grad._geometry.shape != t._geometry.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[0] has a shape of {grad.shape} and "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -136,6 +136,11 @@ def view_strides(sizes: Sequence[int], strides: Sequence[int], shape: Sequence[i
         if old > 0:
             run, base = 1, strides[old - 1]
     return tuple(out) if new == -1 else None
+
+
+def reduced_sizes(sizes: Sequence[int], axes: Container[int], keepdim: bool) -> Ints:
+    """What is left of sizes without some axes, each of which is 1 with keepdim."""
+    return tuple([1 if i in axes else n for i, n in enumerate(sizes) if keepdim or i not in axes])
 
 
 def extent(layout: Layout) -> int:

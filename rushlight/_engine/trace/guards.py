@@ -34,7 +34,7 @@ from rushlight._engine.tensors import slots
 from rushlight._engine.tensors.kind import Kind
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.tensors.watches import Watch
-from rushlight._engine.trace.effects.contents import SIMPLE, Contents, alike, is_module, shown
+from rushlight._engine.trace.effects.contents import SIMPLE, Contents, alike, built_on, is_module, shown
 from rushlight._engine.trace.recorder import root
 
 # Marks the part of a key that says which object it was.
@@ -218,20 +218,12 @@ def _tensors_differ(old: tuple[Any, ...], new: tuple[Any, ...]) -> str:
 
 def _count(container: Any) -> int:
     """How many entries a list, tuple or dict has, whatever its class says of its length."""
-    return int(_plain(type(container)).__len__(container))
+    return int(built_on(type(container)).__len__(container))
 
 
 def _each(container: Any, cls: type) -> Iterator[Any]:
     """The items of a list or tuple, or the keys of a dict, whatever its class says of them."""
-    return iter(_plain(cls).__iter__(container))
-
-
-def _plain(cls: type) -> Any:
-    """The class of Python's of which a list, tuple or dict is made."""
-    for c in (list, tuple, OrderedDict, dict):
-        if issubclass(cls, c):
-            return c
-    return cls
+    return iter(built_on(cls).__iter__(container))
 
 
 class _Gone:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 import rushlight as torch
+from rushlight._engine.dispatch.arguments import plain_number
 
 
 def plain_numbers(found: Any) -> Any:
     """An argument with Python's numbers for NumPy's, also in lists, tuples and dicts; others as they are."""
-    if isinstance(found, np.generic):
-        return found.item()
     if type(found) in (list, tuple):
         return type(found)(map(plain_numbers, found))
-    return {k: plain_numbers(v) for k, v in found.items()} if type(found) is dict else found
+    return {k: plain_numbers(v) for k, v in found.items()} if type(found) is dict else plain_number(found)
 
 
 def without_dots(base: Any, index: tuple[Any, ...]) -> tuple[Any, ...]:

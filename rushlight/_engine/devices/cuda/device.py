@@ -298,11 +298,15 @@ class Device(ABC):
         self.streams.remove(found)
         return True
 
+    def stream_of(self, handle: int) -> Any:
+        """The stream of a handle; None where there is none."""
+        return next((q for q in self.streams if q.number == handle), None)
+
     def foreign_stream(self, handle: int) -> Any:
         """A stream by the driver's handle, another library's too; RuntimeError where a simulated device has
         none of this handle.
         """
-        found = next((q for q in self.streams if q.number == handle), None)
+        found = self.stream_of(handle)
         if found is None:
             raise RuntimeError(
                 "torch.cuda.ExternalStream: a simulated device has no streams of other libraries; use "

@@ -13,7 +13,7 @@ from rushlight._engine.autograd import hooks
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.errors import check_size, wrap_dim, wrap_dims
-from rushlight._engine.core.layout import as_tuple, spread
+from rushlight._engine.core.layout import as_tuple, reduced_sizes, spread
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.recording import TAPE, decides, fusing, off_host
 from rushlight._engine.derive import cast, vjp
@@ -125,7 +125,7 @@ class Reducer:
         total, finish, to = total or self._by_numpy(a, axes, keepdim, compute), None, result.np
         if not (a.flags.c_contiguous and a.size):  # whose order of dims NumPy would keep
             by_numpy = total
-            left = tuple([1 if i in axes else k for i, k in enumerate(a.shape) if keepdim or i not in axes])
+            left = reduced_sizes(a.shape, axes, keepdim)
 
             def total(a: Array) -> Any:
                 found = np.asarray(by_numpy(a), order="C")
@@ -260,7 +260,7 @@ def _whole_sum(a: Array, axes: tuple[int, ...], keepdim: bool) -> ArrayFunction 
         return None
     added = reduce_("add", X if of == "int64" else m.cast(X, arg="int64"))
     each = rows.rows((added,), (("input", of, "vector"),), ("int64",))
-    shape = tuple([1 if i in axes else k for i, k in enumerate(a.shape) if keepdim or i not in axes])
+    shape = reduced_sizes(a.shape, axes, keepdim)
     seen = (prod(a.shape[:lead]), prod(a.shape[lead:]))
     if lead:
         return lambda a: each.large(a.reshape(seen)).reshape(shape)
@@ -295,7 +295,7 @@ def _machine_plan(
     given, work = compute.name, dt.opmath(compute).name
     kind, mapped, n, lead = meaning.combine, meaning.map, a.ndim, a.ndim - len(axes)
     ordered, whole = tuple(sorted(axes)), a.flags.c_contiguous
-    shape = tuple([1 if i in axes else k for i, k in enumerate(a.shape) if keepdim or i not in axes])
+    shape = reduced_sizes(a.shape, axes, keepdim)
     if not lead and (whole or a.flags.f_contiguous):
         total = full_reductions.full(kind, mapped, (("input", given),), work).plan(a.size)
         if whole and not shape:
@@ -631,5 +631,4 @@ def reduce_runner(row: Row) -> Callable[..., Any]:
 
 
 def _meta(a: Array, axes: tuple[int, ...], keepdim: bool, result: dt.dtype) -> Array:
-    sizes = [1 if i in axes else n for i, n in enumerate(a.shape) if keepdim or i not in axes]
-    return meta_array(tuple(sizes), result.np)
+    return meta_array(reduced_sizes(a.shape, axes, keepdim), result.np)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.layout import reduced_sizes
 from rushlight._engine.core.numpy_warnings import mark_without_flags
 from rushlight._engine.kernels.runtime import native, stages, team
 
@@ -65,7 +66,7 @@ def reduction(
     """
     if not (native.loaded() and 1 < a.size <= _FEW and team.possible()):
         return None
-    shape = tuple([1 if i in axes else n for i, n in enumerate(a.shape) if keepdim or i not in axes])
+    shape = reduced_sizes(a.shape, axes, keepdim)
     make: Callable[..., Array] = _BEGIN.get(function, np.empty)
     of = a.dtype
     out, first = make(shape, of), a[tuple([slice(0, 1) if i in axes else slice(None) for i in range(a.ndim)])]
@@ -121,7 +122,7 @@ def _sums(
 
     k, ndim, over = len(axes), len(sizes), tuple(sorted(axes))
     rows, columns = prod(sizes[:k]), prod(sizes[k:])
-    shape = tuple([1 if i in over else n for i, n in enumerate(sizes) if keepdim or i not in over])
+    shape = reduced_sizes(sizes, over, keepdim)
     found: Callable[[Array], Array] | None = None
     if over == tuple(range(k)):
         if 1 < columns <= _SHORT:

@@ -73,6 +73,14 @@ def is_module(value: Any) -> bool:
     return isinstance(getattr(value, "_modules", None), dict)
 
 
+def built_on(cls: type) -> Any:
+    """The class of Python's of which a program's kind of container is made; of others, itself."""
+    for c in (list, tuple, OrderedDict, dict, frozenset):
+        if issubclass(cls, c):
+            return c
+    return cls
+
+
 def shown(value: Any) -> str:
     """The first 60 characters of its repr; of what has none, its class."""
     try:
@@ -182,8 +190,7 @@ class Contents:
             if any(vars(c).get("__slots__") for c in cls.__mro__):
                 return False
             self._object(value, cls)
-        plain: Any = next((c for c in (tuple, frozenset) if issubclass(cls, c)), None)
-        return plain is None or all(map(self.hold, plain.__iter__(value)))
+        return not issubclass(cls, (tuple, frozenset)) or all(map(self.hold, built_on(cls).__iter__(value)))
 
     def _container(self, value: Any, cls: type) -> bool:
         if cls is list:

@@ -175,7 +175,7 @@ class Real(Rows):
         return Queue(self, number, priority)
 
     def foreign_stream(self, handle: int) -> Queue:
-        found = next((q for q in self.streams if q.handle == handle), None)
+        found: Queue | None = self.stream_of(handle)
         if found is None:
             found = Queue(self, handle, 0)
             self.streams.append(found)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.layout import reduced_sizes
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.device import Device, NotServed
 from rushlight._engine.devices.cuda.kernels import complexes, launches, reducing
@@ -53,7 +54,7 @@ def reduce(
         a = as_dtype(backend, a, compute.np)
         mapped = _mapped(reducer.meaning.map, compute.name, work)
     finish = None if reducer.finish is None else _finished(reducer.finish, work, result.name)
-    shape = tuple([1 if i in axes else n for i, n in enumerate(a.shape) if keepdim or i not in axes])
+    shape = reduced_sizes(a.shape, axes, keepdim)
     made: DeviceArray = backend.empty(shape, result.np, None, poison=False)
     into(backend, how, mapped, finish, a, axes, made, reducer.row.name)
     return made
