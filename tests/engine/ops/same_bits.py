@@ -93,6 +93,11 @@ def of_sizes():
     yield from of_lines()
 
 
+def turns(x):
+    """The numbers of all rows in turn: 5000, or as many as make a few megabytes."""
+    return torch.arange(min(5000, (1 << 21) // x.shape[-1])) % len(x)
+
+
 WORK = {
     "softmax": lambda x: F.softmax(x, -1),
     "log_softmax": lambda x: F.log_softmax(x, -1),
@@ -117,8 +122,8 @@ WORK = {
     "add_": lambda x: x.clone().add_(x, alpha=0.3),
     "group_norm": lambda x: F.group_norm(x.reshape(1, 1, *x.shape), 1),
     "batch_norm": lambda x: F.batch_norm(x, None, None, training=True),
-    "embedding": lambda x: F.embedding(torch.arange(5000) % len(x), x),
-    "index_add": lambda x: x.index_add(0, torch.arange(5000) % len(x), x[torch.arange(5000) % len(x)]),
+    "embedding": lambda x: F.embedding(turns(x), x),
+    "index_add": lambda x: x.index_add(0, turns(x), x[turns(x)]),
     "dropout": lambda x: F.dropout(x, 0.3),
     "normal": lambda x: torch.randn(x.shape),
 }
