@@ -15,8 +15,8 @@ from types import FrameType
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.dispatch.caller_arguments import handed_on, optional
 from rushlight._engine.dispatch.spellings import in_python, row_of
-from rushlight._engine.ops.signature import REQUIRED
 from rushlight._engine.ops.table import ROWS
 
 _PACKAGE = torch.__file__.rpartition("__init__")[0]
@@ -68,15 +68,10 @@ def as_written(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     several = next((i for i, p in enumerate(row.params) if p.varargs), None)
     if several is not None:
         named = _named(_call(_frame()), kwargs, row.params)
+        named = (optional(row.params) if in_python(function) else {}) | named
         return _spread(args, several, in_python(function)), named, function
-    if in_python(function):  # hands everything on: what has a default by keyword
-        given = bound(row.params, args, kwargs)
-        needed = [p.name for p in row.params if p.default is REQUIRED]
-        return (
-            tuple(given[k] for k in needed),
-            {k: v for k, v in given.items() if k not in needed and (k != "out" or v is not None)},
-            function,
-        )
+    if in_python(function):
+        return *handed_on(row.params, bound(row.params, args, kwargs), function), function
     # torch's functions have no `inplace`: it is of the row that torch.nn.functional's share with them.
     return args, {k: v for k, v in kwargs.items() if k != "inplace"}, function
 

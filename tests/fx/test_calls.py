@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import rushlight as torch
+import rushlight.nn.functional as F
 from rushlight.fx import operator_schemas
 from rushlight.fx.proxy import GraphAppendingTracer
 
@@ -21,6 +22,41 @@ def test_all_operands_are_told() -> None:
         assert torch.equal(found, wanted)
     assert traced.code.count("torch.functional.einsum('ij,jk->ik', a, b)") == 2
     assert "torch.functional.meshgrid(getitem, getitem_1, indexing = 'ij')" in traced.code
+
+
+def test_functions_in_python_hand_on_what_pytorchs_do() -> None:
+    """Every argument with a default by keyword, `out` among them, and of one what has none; no `weight`."""
+
+    def several(a, b):
+        torch.lu(a)
+        torch.unravel_index(a, (2,))
+        torch.meshgrid(a, b)
+        F.l1_loss(a, b)
+        return torch.tensordot(a, b, 1), torch.norm(a, dim=1)
+
+    traced = torch.fx.symbolic_trace(several)
+    assert {n.name: n.kwargs for n in traced.graph.nodes if n.op == "call_function"} == {
+        "lu": {"pivot": True, "get_infos": False, "out": None},
+        "unravel_index": {"shape": (2,)},
+        "meshgrid": {"indexing": None},
+        "l1_loss": {"size_average": None, "reduce": None, "reduction": "mean"},
+        "tensordot": {"dims": 1, "out": None},
+        "norm": {"p": "fro", "dim": 1, "keepdim": False, "out": None, "dtype": None},
+    }
+    told = []
+
+    class Told(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            told.append((func.__name__, kwargs))
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    x = torch.eye(2).as_subclass(Told)
+    assert torch.tensordot(x, x).equal(torch.tensor(2.0)) and x.norm() == torch.norm(x)
+    torch.meshgrid(x.unbind()[0], indexing="xy")
+    assert ("tensordot", {"dims": 2, "out": None}) in told and ("meshgrid", {"indexing": "xy"}) in told
+    assert ("norm", {"p": "fro", "dim": None, "keepdim": False, "out": None, "dtype": None}) in told
+    assert ("norm", {"p": "fro", "dim": None, "keepdim": False, "dtype": None}) in told  # the method
 
 
 def test_a_function_keeps_the_name_it_was_called_by() -> None:

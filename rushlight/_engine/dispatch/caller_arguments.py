@@ -9,6 +9,7 @@ dict of the caller that holds the very values is then taken for its keywords.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from functools import lru_cache
 from os.path import dirname
 from types import CodeType, FrameType
@@ -30,16 +31,44 @@ def as_written(
         return args, kwargs
     params = {p.name: p for p in row.params}
     given = dict(zip(params, args, strict=False)) | kwargs
+    python = spellings.in_python(function)
     if len(args) > len(params) or (any(p.varargs for p in row.params) and args):
         # Spread over positional arguments, which were handed on as they are.
-        return _spread(row, args, kwargs)
-    if spellings.in_python(function):
-        needed = tuple(given.pop(name) for name, p in params.items() if p.default is REQUIRED)
-        if given.get("out") is None:
-            given.pop("out", None)
-        return needed, given
+        args, kwargs = _spread(row, args, kwargs)
+        return args, (optional(row.params) if python else {}) | kwargs
+    if python:
+        return handed_on(row.params, given, function)
     given.pop("inplace", None)  # of the row that torch.nn.functional's functions share with torch's
     return _divided(params, given, *_instruction(caller), caller)
+
+
+def handed_on(
+    params: Iterable[Param], given: dict[str, Any], function: Any
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments, as PyTorch's function in Python hands them on: those with a default by keyword."""
+    space, name = spellings.space_of(function)
+    named = _BY_KEYWORD.get(name, ())
+    needed = [p.name for p in params if p.default is REQUIRED and p.name not in named]
+    out = given.pop("out", None)
+    if out is not None or (name in _WITH_OUT and space != "Tensor"):
+        last = {n: given.pop(n) for n in ("dtype",) if n in given}
+        given |= {"out": out} | last
+    for left in _LEFT_OUT.get(name, ()):
+        if given.get(left) is None:
+            given.pop(left, None)
+    return tuple(given.pop(n) for n in needed), given
+
+
+def optional(params: Iterable[Param]) -> dict[str, Any]:
+    """What a function that takes any number of tensors hands on by keyword."""
+    return {p.name: p.default for p in params if not p.varargs and p.default is not REQUIRED}
+
+
+# Functions in Python that hand on an `out` that was not given.
+_WITH_OUT = frozenset(("lu", "norm", "normalize", "tensordot"))
+# Arguments that are handed on by keyword, although they have no default; that are not handed on.
+_BY_KEYWORD = {"unravel_index": ("shape",)}
+_LEFT_OUT = {"l1_loss": ("weight",)}
 
 
 def _caller(row: Row) -> FrameType | None:

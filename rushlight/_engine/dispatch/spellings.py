@@ -32,7 +32,7 @@ OF_TORCH = frozenset(
 # PyTorch's functions of torch that are Python, in torch.functional.
 IN_PYTHON = frozenset(
     "atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors cartesian_prod cdist chain_matmul einsum "
-    "meshgrid norm split stft tensordot unique unique_consecutive unravel_index".split()
+    "lu meshgrid norm split stft tensordot unique unique_consecutive unravel_index".split()
 )
 # Methods that PyTorch has in Python.
 METHODS_IN_PYTHON = frozenset("istft lu norm split stft unique unique_consecutive".split())

@@ -14,8 +14,9 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.settings import settings
 from rushlight._engine.dispatch.methods import assign
+from rushlight._engine.dispatch.runners.array_bodies import silent
 from rushlight._engine.dispatch.runners.formulas import CompiledFormula, Formula
-from rushlight._engine.dispatch.runners.recorded import recorded
+from rushlight._engine.dispatch.runners.recorded import HasResolve, recorded
 from rushlight._engine.dispatch.runners.reductions import BIG, Reducer, X
 from rushlight._engine.kernels.emit.target import available
 from rushlight._engine.kernels.loops.columns import columns
@@ -32,6 +33,7 @@ from rushlight._engine.ops.creation.filled import Fill
 from rushlight._engine.ops.expressions import Expr, symbol, toposort
 from rushlight._engine.ops.linalg.matmul import unrounded_product_function
 from rushlight._engine.ops.nn import recurrence_kernels
+from rushlight._engine.ops.resolved import arrays_in
 from rushlight._engine.ops.row_expressions import reduce_
 from rushlight._engine.trace.passes.kernel_nodes import Kernel, Product
 from rushlight._engine.trace.passes.lowering import checked, cut, total
@@ -51,10 +53,24 @@ def prepared(entry: Entry) -> Step:
         return _product(entry.outs, *operands)
     if entry.kind == "run":
         loop = _LOOPS.get(getattr(getattr(function, "row", None), "name", ""))
-        return (loop and loop(entry.outs, *operands)) or partial(_into, function, operands, entry.outs)
+        made = loop and loop(entry.outs, *operands)
+        return made or partial(_into, *_found(function, operands), entry.outs)
     stepped = hasattr(getattr(function, "func", None), "hooked")
     again = getattr(function.args[0], "again", None) if stepped else None
     return partial(function, *operands) if again is None else again(function)
+
+
+def _found(function: Any, operands: tuple[Any, ...]) -> tuple[Any, Any]:
+    """A function and its operands; of a body that answers with a function of arrays, that one: the arrays lie
+    the same at every replay, and to work out what is done with them may take longer than to do it.
+    """
+    of = recorded(function)
+    if of.row is None or not isinstance(of.body, HasResolve):
+        return function, operands
+    resolved = of.body.resolve(*operands)
+    if resolved is NotImplemented:
+        return function, operands
+    return silent(of.row, resolved), arrays_in(operands)
 
 
 class Late:
