@@ -269,10 +269,18 @@ def _steps() -> Iterator[tuple[str, str]]:
     )
 
 
-def assemblies(architecture: str = "sm_80") -> Iterator[tuple[str, Any]]:
+@cache
+def texts(architecture: str = "sm_80") -> list[tuple[str, str]]:
+    """(kernel, its PTX) for all kernels."""
+    return [(name, ptx.ptx(text, architecture)) for name, text in kernels()]
+
+
+@cache
+def assemblies(architecture: str = "sm_80") -> list[tuple[str, Any]]:
     """(kernel, what NVIDIA's assembler says of it) for all kernels."""
-    for name, text in kernels():
-        yield name, ptx.assemble(ptx.ptx(text, architecture), architecture)
+    written = texts(architecture)
+    told = ptx.assemble_all([text for _, text in written], architecture)
+    return [(name, found) for (name, _), found in zip(written, told, strict=True)]
 
 
 def registers() -> None:

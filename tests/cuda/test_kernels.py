@@ -56,12 +56,13 @@ def test_the_page_tells_how_rows_are_served() -> None:
 
 @pytest.mark.parametrize("name", WITH_KERNEL)
 def test_pointwise_kernels_are_ptx(name: str) -> None:
-    for meaning in cuda_rows.meanings(ROWS[name]):
-        text = ptx.ptx(cuda_rows.text_of(meaning))
-        assert re.search(r"\.visible \.entry kernel\(", text)
-        if ptx.assembler() is not None:
-            found = ptx.assemble(text)
-            assert found.spills == 0 and found.registers <= 168  # of 255
+    texts = [text for n, text in cuda_rows.texts() if n == name]
+    assert len(texts) == len(cuda_rows.meanings(ROWS[name])) > 0
+    assert all(re.search(r"\.visible \.entry kernel\(", text) for text in texts)
+    if ptx.assembler() is not None:
+        told = [found for n, found in cuda_rows.assemblies() if n == name]
+        assert len(told) == len(texts)
+        assert all(found.spills == 0 and found.registers <= 168 for found in told)  # of 255
 
 
 def test_wide_accesses() -> None:
@@ -70,13 +71,12 @@ def test_wide_accesses() -> None:
 
 
 def test_row_kernels_are_ptx() -> None:
-    for kernel in row_kernels():
-        written, barriers = writing.rows(kernel._meaning(), kernel.roles, frozenset(), "nvptx")
-        text = ptx.ptx(written)
-        assert ("shfl.sync.bfly" in text) == bool(barriers)
-        if ptx.assembler() is not None:
-            found = ptx.assemble(text)
-            assert found.spills == 0 and found.shared == (256 if barriers else 0)
+    written = [writing.rows(k._meaning(), k.roles, frozenset(), "nvptx") for k in row_kernels()]
+    texts = [ptx.ptx(text) for text, _ in written]
+    assert ["shfl.sync.bfly" in text for text in texts] == [bool(barriers) for _, barriers in written]
+    if ptx.assembler() is not None:
+        told = [(found.spills, found.shared) for found in ptx.assemble_all(texts)]
+        assert told == [(0, 256 if barriers else 0) for _, barriers in written]
 
 
 @pytest.mark.skipif(not has_fibers(), reason="fibers need x86-64 and glibc")

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
+from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -109,23 +110,41 @@ def version() -> str:
 
 def assemble(text: str, architecture: str = "sm_80") -> Assembled:
     """PTX assembled; RuntimeError with the assembler's words where it refuses."""
+    return assemble_all([text], architecture)[0]
+
+
+def assemble_all(texts: Sequence[str], architecture: str = "sm_80") -> list[Assembled]:
+    """Kernels assembled in one run of the assembler, whose start takes longer than a small kernel."""
     path = assembler()
     if path is None:
         raise RuntimeError("ptxas is not installed: pip install nvidia-cuda-nvcc-cu12")
     with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "kernel.ptx"
-        source.write_text(text, encoding="utf-8")
-        command = [path, f"-arch={architecture}", "-v", str(source), "-o", str(Path(folder) / "kernel.cubin")]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        sources = [Path(folder) / f"{number}.ptx" for number in range(len(texts))]
+        for number, (source, text) in enumerate(zip(sources, texts, strict=True)):
+            source.write_text(_of_its_own(text, number), encoding="utf-8")
+        command = [path, f"-arch={architecture}", "-v", *map(str, sources)]
+        command += ["-o", str(Path(folder) / "kernels.cubin")]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60 + len(texts))
     if done.returncode:
         raise RuntimeError(f"ptxas: {done.stderr}{done.stdout}")
-    words = done.stderr + done.stdout
+    told = re.split(r"Compiling entry function '[^']*__(\d+)'", done.stderr + done.stdout)
+    by = {int(number): _assembled(words) for number, words in zip(told[1::2], told[2::2], strict=True)}
+    return [by[number] for number in range(len(texts))]
+
+
+def _of_its_own(text: str, number: int) -> str:
+    """PTX whose names no other kernel's has: its functions, its tables and the memory that a block shares."""
+    names = re.findall(
+        r"^(?:\t// \.globl\t|\t?// -- Begin function |// (?=\S+ has been demoted))(\S+)", text, re.M
+    )
+    names += re.findall(r"^\.(?:global|const|shared|visible)\b[^=\n]*?([\w$]+)[\[;=(]", text, re.M)
+    words = "|".join(sorted(map(re.escape, set(names))))
+    return re.sub(rf"(?<![\w$%.])({words})(?![\w$.])", rf"\g<1>__{number}", text)
+
+
+def _assembled(words: str) -> Assembled:
     shared = re.search(r"(\d+) bytes smem", words)
     used, spilled = (
         re.findall(rf"{text}", words) for text in (r"Used (\d+) registers", r"(\d+) bytes spill stores")
     )
-    return Assembled(
-        int(used[0]),
-        int(spilled[0]),
-        int(shared[1]) if shared else 0,
-    )
+    return Assembled(int(used[0]), int(spilled[0]), int(shared[1]) if shared else 0)
