@@ -87,7 +87,7 @@ def _vector(name: str, function: Callable[..., Lane]) -> Emitter:
     return emit
 
 
-def _through_double(function: Callable[..., Lane]) -> Emitter:
+def through_double(function: Callable[..., Lane]) -> Emitter:
     """A float32 function by way of float64: rounded once, and no second set of constants."""
     return _vector(
         function.__name__,
@@ -106,16 +106,16 @@ def _libm(name: str) -> Emitter:
 
 def _erfc(d: str, x: Lane) -> Lane:
     # The C library's is the better one of doubles, ours fast.
-    return (_through_double(vm.erfc) if x.kind == "float" else _libm("erfc"))(d, x)
+    return (through_double(vm.erfc) if x.kind == "float" else _libm("erfc"))(d, x)
 
 
 def _erfinv(d: str, x: Lane) -> Lane:
-    return _through_double(vm.erfinv_short if x.kind == "float" else vm.erfinv)(d, x)
+    return through_double(vm.erfinv_short if x.kind == "float" else vm.erfinv)(d, x)
 
 
 def _atan2(d: str, y: Lane, x: Lane) -> Lane:
     # As erfc.
-    return (_through_double(vm.atan2) if x.kind == "float" else _libm("atan2"))(d, y, x)
+    return (through_double(vm.atan2) if x.kind == "float" else _libm("atan2"))(d, y, x)
 
 
 def _intrinsic(name: str) -> Emitter:
@@ -374,7 +374,7 @@ EMITTERS: dict[str, Emitter] = {
     "erfc": _erfc,
     "erfinv": _erfinv,
     "lgamma": _lgamma,
-    "digamma": _through_double(_digamma),
+    "digamma": through_double(_digamma),
     "maximum": _extreme("gt"),
     "minimum": _extreme("lt"),
     "clamp_min": _at_least,

@@ -22,6 +22,7 @@ from rushlight._engine.kernels.emit.atom_code import EMITTERS, LLVM, convert
 from rushlight._engine.kernels.emit.lanes import Lane
 from rushlight._engine.kernels.emit.llvm_ir import BITS, SUFFIX, Function
 from rushlight._engine.kernels.emit.meaning import Meaning
+from rushlight._engine.kernels.emit.special_code import SPECIAL
 from rushlight._engine.kernels.emit.target import Unsupported, host
 from rushlight._engine.kernels.runtime.abi import SLOT
 from rushlight._engine.kernels.runtime.shared_loops import close
@@ -31,7 +32,7 @@ from rushlight._engine.ops.expressions import Expr, toposort
 # Of these many bytes of the widest element is a body's vector: two to four registers.
 VECTOR_BYTES = 64
 _STORED = {**LLVM, "bool": "i8", "bfloat16": "i16", "float16": "half"}
-_STAY_IN_LOOP = frozenset("sin cos tan fmod remainder floor_divide pow power".split())
+_STAY_IN_LOOP = frozenset(["sin", "cos", "tan", "fmod", "remainder", "floor_divide", "pow", "power", *SPECIAL])
 
 
 def storage_kind(d: str) -> str:
@@ -154,7 +155,7 @@ class Body:
             return self._largest(node, own)
         if node.op == "fetch":
             return self._fetched(node.arg, *[self.values[s] for s in node.src])
-        emitter = EMITTERS.get(node.op)
+        emitter = EMITTERS.get(node.op) or SPECIAL.get(node.op)
         if emitter is None or node.arg is not None:
             raise Unsupported(node.op)
         operands = [self.operand(node, i) for i in range(len(node.src))]

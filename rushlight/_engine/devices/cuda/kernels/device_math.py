@@ -16,6 +16,7 @@ from rushlight._engine.devices.cuda.kernels import formulas
 from rushlight._engine.kernels.emit import vector_math as vm
 from rushlight._engine.kernels.emit.lanes import Lane, polynomial
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module, literal
+from rushlight._engine.kernels.emit.special_code import written
 
 _PI = Fraction(
     31415926535897932384626433832795028841971693993751058209749445923078164062862089986280348253421170679,
@@ -308,7 +309,7 @@ _FUNCTIONS: dict[str, tuple[int, Callable[..., Lane]]] = {
     "log10f": (1, _by_double(_log10)),
     "erfc": (1, vm.erfc),
     "pow": (2, _pow),
-    **{name: (count, formulas.written(name)) for name, (count, _) in formulas.FORMULAS.items()},
+    **{name: (count, written(formula)) for name, (count, formula) in formulas.FORMULAS.items()},
 }
 # Of whole numbers of 64 bits; of those without a sign every power is a power.
 _WHOLE: dict[str, tuple[int, Callable[..., Lane]]] = {
