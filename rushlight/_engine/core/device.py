@@ -70,7 +70,9 @@ class device:
         raise AttributeError(f"attribute '{name}' of 'torch.device' objects is not writable")
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+        return self is other or (
+            isinstance(other, device) and self.index == other.index and self.type == other.type
+        )
 
     def __hash__(self) -> int:
         return hash((self.type, self.index))

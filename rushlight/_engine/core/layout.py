@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Container, Sequence
 from functools import lru_cache
@@ -11,6 +12,15 @@ import numpy as np
 
 Ints = tuple[int, ...]
 Array = np.ndarray[Any, Any]
+# The word at an address.
+word = ctypes.c_int64.from_address
+# Where NumPy's array object has its data, behind the head that every Python object has: part of NumPy's ABI.
+_DATA = object.__basicsize__
+
+
+def pointer(a: Array) -> int:
+    """Where an array's first element is; `__array_interface__` says so in five times the time."""
+    return word(id(a) + _DATA).value
 
 
 def as_tuple(value: int | Sequence[int]) -> Ints:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from itertools import count, pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, overload
@@ -154,7 +155,7 @@ class Geometry(_Tensor):
     def size(self, dim: int | None = None) -> Any:
         """All sizes, or the size of one dim."""
         if dim is None:
-            return Size(self._geometry.shape)
+            return _SIZES.get(self._geometry.shape) or sized(self._geometry.shape)
         return self._geometry.shape[_place("size", dim, self._geometry.ndim)]
 
     def dim(self) -> int:
@@ -419,11 +420,10 @@ class Geometry(_Tensor):
         return int(self._geometry.shape[0])
 
 
+@cache
 def lookup_function(name: str) -> Callable[..., Tensor]:
     """The function of a row that gives a tensor, by its top-level name."""
-    from rushlight._engine.tensors import tensor  # it imports this file
-
-    found = tensor.lookup("torch", name)
+    found: Callable[..., Tensor] | None = service("callable of a public name")("torch", name)
     if found is None:
         raise AttributeError(f"there is no row for torch.{name}")
     return found

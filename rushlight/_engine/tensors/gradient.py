@@ -12,7 +12,7 @@ from rushlight._engine.core.callers import warn
 from rushlight._engine.core.recording import TAPE, heard, settle
 from rushlight._engine.core.services import service
 from rushlight._engine.tensors.lazy_views import place, shared
-from rushlight._engine.tensors.storages.storage import SHARED, Storage, storage
+from rushlight._engine.tensors.storages.storage import INFERRING, SHARED, Storage, fresh, storage
 
 if TYPE_CHECKING:  # it imports this file
     from rushlight._engine.autograd.node import Node
@@ -218,14 +218,15 @@ class Gradient(_Tensor):
     @property
     def data(self) -> Tensor:
         """The same data with its own version counter, so that autograd does not see writes."""
-        from rushlight._engine.tensors.tensor import alias, wrap  # it imports this file
-
-        told = TAPE and hasattr(TAPE[-1], "exports")  # detached, in a program that is exported
-        made = self.detach() if self._kind.lazy or told else wrap(self._array, self._kind)
-        held = self._storage
-        if held is not None and held.lent is not None and made._storage is not held:
+        if self._kind.lazy or (TAPE and hasattr(TAPE[-1], "exports")):
+            return self.detach()  # which a program that is exported can say
+        made: Tensor = _new(self._detached or self.__class__)
+        made._array, made._kind = self._array, self._kind.plain
+        made._grad_node, made._output_nr = None, 0
+        held, made._storage = self._storage, fresh() if INFERRING else None
+        if held is not None and held.lent is not None:
             made._storage = held.apart(0)  # of somebody's array, all that there is to it
-        return made if type(made) is (cls := self._detached or type(self)) else alias(made, cls=cls)
+        return made
 
     @data.setter
     def data(self, value: Tensor) -> None:

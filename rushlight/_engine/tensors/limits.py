@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import ml_dtypes
@@ -11,8 +12,34 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 
 
+@cache
+def _of_floats(d: dt.dtype) -> dict[str, Any]:
+    limits: Any = ml_dtypes.finfo if d in dt.REDUCED and d is not dt.float16 else np.finfo
+    known = limits(d.np)
+    eps, smallest = float(known.eps), float(known.smallest_normal)
+    return {
+        "dtype": d.name,
+        "bits": d.itemsize * 8,
+        "eps": eps,
+        "max": float(known.max),
+        "min": float(known.min),
+        "tiny": smallest,
+        "smallest_normal": smallest,
+        "resolution": 10.0 ** -int(-math.log10(eps)),  # the last digit that is safe
+    }
+
+
 class finfo:
     """Limits of a floating-point dtype: eps, max, min, tiny, smallest_normal, resolution, bits."""
+
+    dtype: str
+    bits: int
+    eps: float
+    max: float
+    min: float
+    tiny: float
+    smallest_normal: float
+    resolution: float
 
     def __init__(self, type: dt.dtype | None = None) -> None:
         d = dt.get_default_dtype() if type is None else dt.of_python(type)
@@ -20,13 +47,7 @@ class finfo:
             raise TypeError(
                 f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle {d!r}"
             )
-        d = d.to_real()
-        limits: Any = ml_dtypes.finfo if d in dt.REDUCED and d is not dt.float16 else np.finfo
-        known = limits(d.np)
-        self.dtype, self.bits = d.name, d.itemsize * 8
-        self.eps, self.max, self.min = float(known.eps), float(known.max), float(known.min)
-        self.tiny = self.smallest_normal = float(known.smallest_normal)
-        self.resolution = 10.0 ** -int(-math.log10(self.eps))  # the last digit that is safe
+        vars(self).update(_of_floats(d.to_real()))
 
     def __repr__(self) -> str:
         return (

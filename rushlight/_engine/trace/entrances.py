@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rushlight._engine.autograd.node import AccumulateGrad, Node
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.dispatch.nodes.saved_arguments import Versioned, kept
-from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.tensors import slots
 from rushlight._engine.tensors.storages.storage import Storage, storage
 from rushlight._engine.tensors.tensor import ARRAY, Tensor, wrap

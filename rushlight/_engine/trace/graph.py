@@ -25,8 +25,8 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.kernels.emit.meaning import InvalidIR
-from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.passes.kernel_nodes import Kernel, Product
 from rushlight._engine.trace.recorder import Array, Entry, arrays, flat, root

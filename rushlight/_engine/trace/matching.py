@@ -23,11 +23,11 @@ from rushlight._engine.autograd.function import in_forward
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.in_place import remember, unrecorded
 from rushlight._engine.autograd.node import TRACES, AccumulateGrad
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch.arguments import without_missing
 from rushlight._engine.dispatch.interpreters import MATCHERS, MODES, PLAIN, STACK
 from rushlight._engine.dispatch.overrides import past_interpreters
-from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.kernels.runtime.tiers import at_once
 from rushlight._engine.tensors.lazy_views import Pending
 from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fresh, storage

@@ -17,13 +17,13 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.hooks import LENT
 from rushlight._engine.autograd.node import AccumulateGrad
 from rushlight._engine.core.dtype import dtype
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.pytree import flatten, tree_map
 from rushlight._engine.core.settings import settings
 from rushlight._engine.dispatch.runners.formulas import CompiledFormula
 from rushlight._engine.dispatch.runners.recorded import recorded
 from rushlight._engine.kernels.runtime.handwritten_stages import Scratch
-from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.tensors.storages import memory_pages
 from rushlight._engine.tensors.storages.storage import INFERENCE, Storage, address
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap

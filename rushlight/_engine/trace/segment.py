@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.runtime.handwritten_stages import Scratch
 from rushlight._engine.kernels.runtime.stages import Run
-from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.kernels.runtime.tiers import at_once
 from rushlight._engine.numerics.rng import default_engine
 from rushlight._engine.ops.creation.filled import Fill

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.core.settings import settings
 from rushlight._engine.dispatch.methods import assign
 from rushlight._engine.dispatch.runners.array_bodies import silent
@@ -27,7 +28,6 @@ from rushlight._engine.kernels.products.tiles import Packed
 from rushlight._engine.kernels.runtime import handwritten_stages as handwritten, parallel, stages
 from rushlight._engine.kernels.runtime.handwritten_stages import Scratch
 from rushlight._engine.kernels.runtime.stages import LINE, Run, StageRecorder, Stages, chains, joined
-from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.numerics.rng import default_engine
 from rushlight._engine.ops.creation.filled import Fill
 from rushlight._engine.ops.expressions import Expr, symbol, toposort

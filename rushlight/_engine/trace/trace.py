@@ -19,9 +19,9 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.in_place import view_of
 from rushlight._engine.core.device import device
 from rushlight._engine.core.dtype import dtype
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.core.size import Size
 from rushlight._engine.core.switches import switches
-from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.numerics import advanced_indexing
 from rushlight._engine.ops.creation.copying import duplicate
 from rushlight._engine.ops.table import Row

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.dispatch.interpreters import STACK
-from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.recorder import Array, place_of, root
 from rushlight._engine.trace.trace import Node, Spec, Step, TraceEntry

@@ -11,7 +11,27 @@ from rushlight._engine.ops.atoms import ATOMS
 from rushlight._engine.ops.expressions import m, symbol
 
 pytestmark = pytest.mark.usefixtures("llvm")
-_ENDS = [0.0, -0.0, 1, -1, 0.5, -0.5, 8, -8, 5, -5, 2, 1e-300, -1e-30, 1e5, np.inf, -np.inf, np.nan, -26.7, -27]
+_ENDS = [
+    0.0,
+    -0.0,
+    1,
+    -1,
+    0.5,
+    -0.5,
+    8,
+    -8,
+    5,
+    -5,
+    2,
+    1e-300,
+    -1e-30,
+    1e5,
+    np.inf,
+    -np.inf,
+    np.nan,
+    -26.7,
+    -27,
+]
 _DRAWN = np.random.default_rng(0).uniform(-20, 20, 1000)
 _NUMBERS = np.concatenate([_ENDS, _DRAWN, _DRAWN / 40])
 

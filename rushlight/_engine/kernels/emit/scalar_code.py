@@ -32,7 +32,7 @@ from rushlight._engine.ops.expressions import Expr, toposort
 # Of these many bytes of the widest element is a body's vector: two to four registers.
 VECTOR_BYTES = 64
 _STORED = {**LLVM, "bool": "i8", "bfloat16": "i16", "float16": "half"}
-_STAY_IN_LOOP = frozenset(["sin", "cos", "tan", "fmod", "remainder", "floor_divide", "pow", "power", *SPECIAL])
+_STAY_IN_LOOP = frozenset([*"sin cos tan fmod remainder floor_divide pow power".split(), *SPECIAL])
 
 
 def storage_kind(d: str) -> str:

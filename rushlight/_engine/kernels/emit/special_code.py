@@ -36,6 +36,8 @@ _UFUNCS: dict[Any, str] = {
     np.reciprocal: "reciprocal",
     np.log1p: "log1p",
 }
+
+
 @cache
 def _emitters() -> dict[Any, str]:
     found = {atom.numpy: name for name, atom in ATOMS.items() if isinstance(atom.numpy, np.ufunc)}

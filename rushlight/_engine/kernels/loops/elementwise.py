@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rushlight._engine.core.layout import result_memory, tiled
+from rushlight._engine.core.layout import pointer, result_memory, tiled
 from rushlight._engine.core.services import service
 from rushlight._engine.kernels.runtime import parallel, team
 from rushlight._engine.numerics.ufunc import LOOPS
@@ -123,9 +123,9 @@ def apart(arrays: Sequence[Array], results: Sequence[Array]) -> bool:
     for r in results:
         if not r.flags.writeable:
             return False
-        start = team.pointer(r)
+        start = pointer(r)
         for a in arrays:
-            at = team.pointer(a)
+            at = pointer(a)
             if at == start and a.shape == r.shape and a.strides == r.strides and a.itemsize == r.itemsize:
                 continue
             if np.may_share_memory(a, r):

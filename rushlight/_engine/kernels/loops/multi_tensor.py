@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.core.settings import settings
 from rushlight._engine.derive.exactness import same_bits
 from rushlight._engine.derive.reference import evaluate
 from rushlight._engine.kernels.emit import machine_code
 from rushlight._engine.kernels.emit.meaning import Meaning
 from rushlight._engine.kernels.runtime import native, parallel
-from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.kernels.runtime.tiers import Tiered
 from rushlight._engine.ops.expressions import Expr, m, round_stored, substitute, toposort
 

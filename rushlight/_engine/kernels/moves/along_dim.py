@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.kernels.emit.lanes import Lane, is_float
 from rushlight._engine.kernels.emit.llvm_ir import BITS, Function, Module
 from rushlight._engine.kernels.runtime import native
 from rushlight._engine.kernels.runtime.handwritten_kernels import Prepared
-from rushlight._engine.kernels.runtime.team import pointer
 
 Array = np.ndarray[Any, Any]
 Sizes = tuple[int, ...]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.kernels.emit.llvm_ir import Module
 from rushlight._engine.kernels.products.tile_code import Writer
 from rushlight._engine.kernels.products.tiles import Array, suits
@@ -49,7 +50,7 @@ def _call(of: Any, shape: tuple[int, ...], *given: tuple[bytes, bytes]) -> team.
     planes = int(np.prod(lead))
     jobs = np.empty((planes, 10), np.int64)
     jobs[:, :2] = np.arange(planes)[:, None] * [height * width * item, n * m * item]
-    jobs[:, 2:] = [*map(team.pointer, tables), height, width, n, m]
+    jobs[:, 2:] = [*map(pointer, tables), height, width, n, m]
     return team.Call(
         team.CallStage(native.loop(blend, of.name), jobs, range(2), 6, np.zeros(1, np.int64), tables)
     )

@@ -10,12 +10,12 @@ import platform
 from functools import cache
 from typing import Any
 
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.kernels.emit.lanes import Lane, horner
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
 from rushlight._engine.kernels.emit.target import identity
 from rushlight._engine.kernels.runtime.handwritten_kernels import ADDRESS, FLOAT, INTEGER, HandwrittenKernel
 from rushlight._engine.kernels.runtime.shared_loops import close
-from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.numerics import box_muller as b
 
 _PAIRS = b.GROUP // 2

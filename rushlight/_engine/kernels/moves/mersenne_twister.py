@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.kernels.emit.lanes import Lane
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
 from rushlight._engine.kernels.runtime import native
 from rushlight._engine.kernels.runtime.handwritten_kernels import ADDRESS, INTEGER, HandwrittenKernel
 from rushlight._engine.kernels.runtime.shared_loops import MEMCPY, close
-from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.numerics.rng import Array, Engine, default_engine
 from rushlight._engine.ops.expressions import m, symbol
 

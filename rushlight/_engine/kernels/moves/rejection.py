@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.kernels.emit.lanes import Lane
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module, Variable
 from rushlight._engine.kernels.moves import mersenne_twister
 from rushlight._engine.kernels.runtime.handwritten_kernels import ADDRESS, INTEGER, HandwrittenKernel
 from rushlight._engine.kernels.runtime.shared_loops import close
-from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.numerics.rejection_samplers import SQUEEZE
 
 _ONE = "<1 x double>"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
 from rushlight._engine.kernels.runtime.handwritten_kernels import ADDRESS, INTEGER, HandwrittenKernel
 from rushlight._engine.kernels.runtime.shared_loops import close
-from rushlight._engine.kernels.runtime.team import pointer
 
 
 @cache

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.kernels.products import attention_code, tile_code
 from rushlight._engine.kernels.products.tiles import Array, Layout, offsets, suits
 from rushlight._engine.kernels.runtime import native, parallel, team
@@ -38,7 +39,7 @@ def _call(write: Any, layouts: tuple[Layout, ...], name: str, causal: bool, scal
     tables += [tables[0]] * (14 - len(tables)) + [_table(rows, width), _table(width // item, item)]
     (bits,) = struct.unpack("q", struct.pack("d", scale))
     loops = [native.loop(part, name) for part in (tile_code.pack, tile_code.tiles)]
-    steps = [q[-2], k[-2], q[-1], v[-1], rows, bits, int(causal), width, *map(team.pointer, tables), *loops]
+    steps = [q[-2], k[-2], q[-1], v[-1], rows, bits, int(causal), width, *map(pointer, tables), *loops]
     jobs = np.stack([offsets(shape[:-2], strides[:-2]) for shape, strides in layouts], 1)
     count = len(layouts)
     loop = native.loop(write, name)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.kernels.products import max_pool_code
 from rushlight._engine.kernels.products.tiles import Array, Ints, offsets, suits
 from rushlight._engine.kernels.runtime import native, parallel, team
@@ -27,7 +28,7 @@ def _call(
     k = len(sizes)
     jobs = np.empty((planes, k + len(tables) + len(dims)), np.int64)
     jobs[:, :k] = np.arange(planes)[:, None] * sizes
-    jobs[:, k:] = [*map(team.pointer, tables), *dims]
+    jobs[:, k:] = [*map(pointer, tables), *dims]
     loop, pointers = native.loop(write, of.name), k + len(tables)
     return team.Call(team.CallStage(loop, jobs, range(k), pointers, np.zeros(1, np.int64), tables))
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.loops.pointwise import conversion
@@ -115,7 +116,7 @@ class Product:
         even = np.arange(self.columns) * self.steps_j[0]
         tables = [np.append(bt, even), even if bj is None else np.append(bj, even)]
         self.kept += tables
-        of_t, of_j = [team.pointer(v) for v in tables]
+        of_t, of_j = [pointer(v) for v in tables]
         # To the next block: in the source, in the panels, and in the table of columns.
         to, on = self.step_b * self.segments, self.columns
         moves = (on * self.steps_j[0], to, 0, 0) if bj is None else (0, to, 0, 8 * on)
@@ -146,7 +147,7 @@ class Product:
         """`add` for a B whose panels begin at `first`."""
         tables = [ai, at, np.append(ci, np.arange(self.columns))]
         self.kept += tables
-        of_i, of_t, of_c = [team.pointer(v) for v in tables]
+        of_i, of_t, of_c = [pointer(v) for v in tables]
         panel, on = self.segments * self.step_b, self.columns
         moves = 0, panel, on * self.steps_j[1], 0, 0, 0
         spans = self._spans(columns)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.loops.full_reductions import CHUNK, FullReduction
 from rushlight._engine.kernels.moves import gather, scatter
@@ -197,7 +198,7 @@ def _numbered(*arrays: Array) -> bool:
 
 def _inside(numbers: Array, table: Array) -> Stage:
     """Refuses if one is out of range."""
-    return Stage("rl_inside", [[team.pointer(numbers), numbers.size, len(table)]], 1, [], 1, numbers)
+    return Stage("rl_inside", [[pointer(numbers), numbers.size, len(table)]], 1, [], 1, numbers)
 
 
 def everything(made: FullReduction, arrays: Sequence[Array], out: Array) -> Stages | None:

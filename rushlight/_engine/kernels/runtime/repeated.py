@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.kernels.runtime import parallel, stages, team
 
 Array = np.ndarray[Any, Any]
@@ -78,10 +79,10 @@ def _relative(stage: stages.Stage, operands: Sequence[Array]) -> team.CallStage:
     spans = [np.lib.array_utils.byte_bounds(a) for a in operands]
     jobs, of = stage.jobs.copy(), list[int]()
     for k, a in enumerate(stage.kept):
-        address = team.pointer(a) if isinstance(a, np.ndarray) else -1
+        address = pointer(a) if isinstance(a, np.ndarray) else -1
         number = next((i for i, (low, high) in enumerate(spans) if low <= address < high), None)
         if number is None:
             break
-        jobs[:, k] -= team.pointer(operands[number])
+        jobs[:, k] -= pointer(operands[number])
         of.append(number)
     return team.CallStage(stage.loop, jobs, of, stage.before, stage.steps, stage.kept[len(of) :])

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.core.layout import reduced_sizes
+from rushlight._engine.core.layout import pointer, reduced_sizes
 from rushlight._engine.core.numpy_warnings import mark_without_flags
 from rushlight._engine.kernels.runtime import native, stages, team
 
@@ -201,7 +201,7 @@ def joined(
 
     places: an array, which of the function's operands holds it, and where it begins there, in bytes.
     """
-    parts, spans = [], [(team.pointer(a), team.pointer(a) + a.nbytes) for a, _, _ in places]
+    parts, spans = [], [(pointer(a), pointer(a) + a.nbytes) for a, _, _ in places]
     for stage in found:
         columns, jobs = stage.jobs.T[: stage.before].tolist(), stage.jobs.copy()
         of = [

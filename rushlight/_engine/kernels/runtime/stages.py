@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rushlight._engine.core.layout import pointer, word
 from rushlight._engine.kernels.loops.column_loops import in_chunks
 from rushlight._engine.kernels.loops.columns import Columns
 from rushlight._engine.kernels.loops.pointwise import SHARED, conversion, pointwise
@@ -23,7 +24,6 @@ from rushlight._engine.kernels.loops.rows import rows
 from rushlight._engine.kernels.products import blas
 from rushlight._engine.kernels.runtime import native, parallel, team
 from rushlight._engine.kernels.runtime.abi import HEADER
-from rushlight._engine.kernels.runtime.team import pointer, word
 from rushlight._engine.numerics.ufunc import LOOPS
 from rushlight._engine.ops.expressions import Expr, symbol
 

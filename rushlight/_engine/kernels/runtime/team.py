@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.kernels.runtime import parallel
 from rushlight._engine.kernels.runtime.abi import (
-    ARRAY_FIELDS,
     CALL_HEAD,
     MEMBER,
     MEMBERS,
@@ -44,15 +44,7 @@ _WORDS = 1 << 13
 _SYMBOLS = ("sem_init", "sem_wait", "sem_post", "sched_yield")
 
 
-# Where NumPy's array object has its data; `__array_interface__` costs five times as much.
-_DATA = ARRAY_FIELDS[0]
 _fields = Struct("8q").pack
-word = ctypes.c_int64.from_address
-
-
-def pointer(a: Array) -> int:
-    """Where an array's first element is."""
-    return word(id(a) + _DATA).value
 
 
 class _Team:

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from rushlight._engine.core.accelerator import is_away
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.tensors.storages import memory_pages
 
 memory_pages.keep()
@@ -157,9 +157,7 @@ def span(array: Array) -> Array:
 
 def address(array: Array) -> int:
     """The address of an array's first element."""
-    if is_away(array):
-        return array.address
-    return int(array.__array_interface__["data"][0])
+    return pointer(array) if isinstance(array, np.ndarray) else array.address
 
 
 def strided(

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.kernels.runtime.team import pointer
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.ops.expressions import Expr, m, substitute, symbol, toposort
 from rushlight._engine.ops.row_expressions import COSTLY
 from rushlight._engine.trace.passes.kernel_nodes import Kernel, node

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.kernels.runtime.team import pointer
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.lazy import our_module
 from rushlight._engine.trace.recorder import Entry, add_gradient, root, roots, take
 

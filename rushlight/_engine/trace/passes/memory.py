@@ -18,7 +18,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from rushlight._engine.kernels.runtime.team import pointer
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.ops.row_expressions import COSTLY
 from rushlight._engine.tensors.storages import memory_pages
 from rushlight._engine.tensors.tensor import Tensor

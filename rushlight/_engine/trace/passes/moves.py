@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.errors import wrap_dim
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
 from rushlight._engine.kernels.loops.pointwise import pointwise
 from rushlight._engine.kernels.moves import along_dim
@@ -15,7 +16,6 @@ from rushlight._engine.kernels.runtime import native
 from rushlight._engine.kernels.runtime.abi import HEADER, SLOT
 from rushlight._engine.kernels.runtime.shared_loops import close
 from rushlight._engine.kernels.runtime.stages import WORDS, Stage, Stages, copy
-from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.numerics.ufunc import LOOPS
 from rushlight._engine.ops.expressions import symbol
 from rushlight._engine.trace.recorder import Array, Entry

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.kernels.runtime.team import pointer
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.trace.passes.kernel_nodes import Kernel, Product
 from rushlight._engine.trace.passes.memory import Relocation, pinned
 from rushlight._engine.trace.recorder import Array, Entry, arrays, root, roots
