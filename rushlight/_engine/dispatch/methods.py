@@ -300,15 +300,11 @@ def _view_dtype(self: Tensor, dtype: dt.dtype) -> Tensor:
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Converted to a dtype, a device, or another tensor's; itself where nothing changes."""
     if len(args) == 1 and not kwargs:
-        to_what = args[0]
-        if to_what.__class__ is dt.dtype:
-            if to_what is self._kind.dtype:
-                return _unchanged(self, False) if TAPE else self
-            return ROWS["_to_dtype"](self, to_what, None)  # type: ignore[no-any-return]
-        if to_what.__class__ is str and to_what == "cpu":
-            to_what = CPU
-        if to_what.__class__ is device and self._kind.device == to_what:
-            return _unchanged(self, True) if TAPE else self
+        what = CPU if args[0].__class__ is str and args[0] == "cpu" else args[0]
+        if what.__class__ is dt.dtype and what is not self._kind.dtype:
+            return ROWS["_to_dtype"](self, what, None)  # type: ignore[no-any-return]
+        if what is self._kind.dtype or (what.__class__ is device and self._kind.device == what):
+            return _unchanged(self, what is not self._kind.dtype) if TAPE else self
     if args and isinstance(args[0], Tensor) and (taken := taken_over_by(args[0], to, self, *args, **kwargs)):
         return taken[0]
     non_blocking = kwargs.get("non_blocking", args[2] if len(args) > 2 and args[2] is True else False)
@@ -463,9 +459,7 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs:
 
 def cpu(self: Tensor, memory_format: Any = preserve_format) -> Tensor:
     """In the CPU's memory."""
-    if memory_format is preserve_format:
-        return to(self, CPU)
-    return to(self, CPU, memory_format=memory_format)
+    return to(self, CPU) if memory_format is preserve_format else to(self, CPU, memory_format=memory_format)
 
 
 def _mover(kind: str, what: str) -> Callable[..., Tensor]:

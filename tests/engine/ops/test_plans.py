@@ -38,6 +38,14 @@ CALLS = {
     "diff": lambda x: torch.diff(x),
     "reflect": lambda x: F.pad(x[None], (1, 1), mode="reflect"),
     "logsumexp": lambda x: torch.logsumexp(x, 0),
+    "tensordot": lambda x: torch.tensordot(x, x, 1),
+    "lp_pool": lambda x: F.lp_pool1d(x[None], 2, 2),
+    "corrcoef": lambda x: torch.corrcoef(x),
+    "renorm": lambda x: torch.renorm(x, 2, 0, 1.0),
+    "gradient": lambda x: torch.gradient(x, dim=1)[0],
+    "bilinear": lambda x: F.bilinear(x, x, torch.ones(2, 4, 4)),
+    "cdist": lambda x: torch.cdist(x, x, p=1.0),
+    "take_along_dim": lambda x: torch.take_along_dim(x, torch.argsort(x), 1),
 }
 
 

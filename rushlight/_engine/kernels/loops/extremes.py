@@ -4,6 +4,7 @@ nans.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -25,9 +26,10 @@ _DTYPES = ("float32", "float64", "int32", "int64")
 _PARALLEL, _JOB, _STRIP = 1 << 15, 1 << 14, 512
 
 
-def running(how: str, a: Array, d: int) -> tuple[Array, Array] | None:
-    """(extremes up to each element along dim d, their positions) for how "max" or "min"; None where there is
-    no machine code.
+def running(how: str, a: Array, d: int) -> Callable[[Array], tuple[Array, Array]] | None:
+    """What gives (extremes up to each element along dim d, their positions) of arrays that lie as `a` does.
+
+    how: "max" or "min". None where there is no machine code.
     """
     usual = a.ndim and 0 < a.size < 1 << 31 and a.flags.c_contiguous and a.dtype.name in _DTYPES
     if not usual or settings.kernels == "numpy" or not target.available() or not team.possible():
@@ -48,10 +50,15 @@ def running(how: str, a: Array, d: int) -> tuple[Array, Array] | None:
         f"{how} {along} {a.dtype.name} {lanes}",
         lambda module, name: write(module, name, how, along, LLVM[a.dtype.name], lanes),
     )
-    values, places = np.empty(a.shape, a.dtype), np.empty(a.shape, np.int64)
     call = team.Call(team.CallStage(loop, jobs, range(3), 3, np.zeros(1, np.int64)))
-    call(parallel.get_num_threads() if a.size >= _PARALLEL else 1, a, values, places)
-    return values, places
+    shape, of, large = a.shape, a.dtype, a.size >= _PARALLEL
+
+    def run(a: Array) -> tuple[Array, Array]:
+        values, places = np.empty(shape, of), np.empty(shape, np.int64)
+        call(parallel.get_num_threads() if large else 1, a, values, places)
+        return values, places
+
+    return run
 
 
 def write(module: Module, name: str, how: str, along: str, kind: str, lanes: int) -> None:

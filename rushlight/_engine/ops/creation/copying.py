@@ -28,13 +28,13 @@ from rushlight._engine.ops.row_kernels import BIG
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque, pointwise, view
 
 
-@composite(where=("Tensor",))
+@composite(where=("Tensor",), planned=True)
 def type_as(input, other):
     """input in the dtype and on the device of other."""
     return input.to(other.device, other.dtype)
 
 
-@composite
+@composite(planned=True)
 def adjoint(input):
     """The last two dims swapped and conjugated."""
     return input.mH
@@ -70,7 +70,7 @@ def conj(input):
     return _conj_view(input) if input._kind.dtype.is_complex else input
 
 
-@composite(out=True)
+@composite(out=True, planned=True)
 def angle(input):
     """The angle of a complex number; of a real one 0 or pi (nan stays)."""
     return _angle(input.contiguous()) if input._kind.dtype.is_complex else _real_angle(input)

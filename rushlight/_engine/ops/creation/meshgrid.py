@@ -111,7 +111,7 @@ def combinations(input, r: int = 2, with_replacement: bool = False):
 # --- powers ---------------------------------------------------------------------------------------
 
 
-@composite(where=("torch",))
+@composite(where=("torch",), planned=True)
 def vander(x, N: int | None = None, increasing: bool = False):
     """The powers of a vector's elements as rows: x**(N-1), ..., x, 1, or increasing."""
     if x.ndim != 1:
@@ -122,7 +122,7 @@ def vander(x, N: int | None = None, increasing: bool = False):
     return powers if increasing else powers.flip(1)
 
 
-@composite(name="linalg_vander", where=("linalg",), aliases=("linalg.vander",))
+@composite(name="linalg_vander", where=("linalg",), aliases=("linalg.vander",), planned=True)
 def linalg_vander(x, *, N: int | None = None):
     """The powers 0 to N-1 (N: the last size) of elements, along a new last dim."""
     x = x if x.ndim else x.reshape(1)

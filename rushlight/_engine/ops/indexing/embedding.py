@@ -129,7 +129,7 @@ def renorm_rows(weight: Any, indices: Any, max_norm: float, norm_type: float) ->
         weight.detach()[tensor_of(used[large])] = tensor_of(fresh)
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=True, planned=True)
 def renorm(input, p: Number, dim: int, maxnorm: Number):
     """input with each slice along dim scaled down so that its p-norm is at most maxnorm."""
     if p <= 0:

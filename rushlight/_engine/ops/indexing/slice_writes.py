@@ -267,19 +267,19 @@ def _put(part: Any, src: Any) -> None:
     part.copy_(src)
 
 
-@composite
+@composite(planned=True)
 def select_scatter(input, src, dim: int, index: int):
     """input with input.select(dim, index) replaced by src."""
     return _written_back(input, src, ROWS["select"], dim, index)
 
 
-@composite(out=True)
+@composite(out=True, planned=True)
 def slice_scatter(input, src, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1):
     """input with the elements start, start + step, ... before end along dim replaced by src."""
     return _written_back(input, src, ROWS["slice"], dim, start, end, step)
 
 
-@composite
+@composite(planned=True)
 def diagonal_scatter(input, src, offset: int = 0, dim1: int = 0, dim2: int = 1):
     """input with its diagonal replaced by src."""
     return _written_back(input, src, ROWS["diagonal"], offset, dim1, dim2)

@@ -259,7 +259,7 @@ def inner(input, other):
     return tensordot(input, other, ((-1,), (-1,)))
 
 
-@composite(out=True)
+@composite(out=True, planned=True)
 def vdot(input, other):
     """The dot product with the first vector conjugated."""
     if input.ndim != 1 or other.ndim != 1:
@@ -267,7 +267,7 @@ def vdot(input, other):
     return input.conj().dot(other)
 
 
-@composite(where=("torch",), out=True)
+@composite(where=("torch",), out=True, planned="not hasattr(dims, 'tolist')")
 def tensordot(a, b, dims: Any = 2):
     """The sum of products over given dims of both, the rest of a's dims before b's."""
     if a.dtype is not b.dtype:
@@ -308,7 +308,7 @@ def _dot_dims(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
     return [wrap_dim(d, a.ndim) for d in left], [wrap_dim(d, b.ndim) for d in right]
 
 
-@composite(where=("torch", "nn.functional"))
+@composite(where=("torch", "nn.functional"), planned=True)
 def bilinear(input1, input2, weight, bias: Tensor | None = None):
     """x1 @ weight[k] @ x2 for each k: (*, in1), (*, in2), (out, in1, in2) -> (*, out)."""
     if not input1.dtype is input2.dtype is weight.dtype:

@@ -14,7 +14,7 @@ from rushlight._engine.ops.creation.copying import tensor_of
 from rushlight._engine.ops.expressions import Expr, m, symbol
 from rushlight._engine.ops.resolved import resolved
 from rushlight._engine.ops.row_expressions import reduce_
-from rushlight._engine.ops.row_kernels import RowKernel
+from rushlight._engine.ops.row_kernels import RowKernel, launch
 from rushlight._engine.ops.table import ROWS, Array, composite
 
 # From this many vectors on PyTorch takes Euclidean distances from a product of matrices.
@@ -88,7 +88,7 @@ def _check(name: str, x: Any, what: str, runs: bool = True) -> None:
             raise RuntimeError(f"{name} only supports floating-point dtypes, {what} got: {x.dtype.legacy}")
 
 
-@composite(where=("torch",))
+@composite(where=("torch",), planned=True)
 def cdist(x1, x2, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"):
     """The distances (..., P, R) between the vectors of x1 (..., P, M) and those of x2 (..., R, M)."""
     if compute_mode not in _BY_PRODUCT:
@@ -114,6 +114,8 @@ def cdist(x1, x2, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if
 _A, _B = symbol("a"), symbol("b")
 # Elements of a vector up to which its parts are operands of one kernel; more are a row.
 _FEW = 8
+# Elements of all pairs up to which starting a kernel costs more than what it does.
+_ONE_CALL = 1 << 11
 
 
 def _summand(p: float) -> Expr:
@@ -141,18 +143,27 @@ def _between(x1, x2, p: float):
 
 
 @_between.kernel
+@resolved
 def _between_kernel(x1: Array, x2: Array, p: float) -> Any:
     size = x1.shape[-1]
     usual = p in _ROWS and size and x1.size and x2.size and x1.dtype == x2.dtype
     if not usual or x1.dtype.name not in ("float32", "float64"):
         return NotImplemented
-    a, b = x1[..., :, None, :], x2[..., None, :, :]
-    if size > _FEW:
-        return _ROWS[p](-1, a, b)
-    kernel = _of_parts(x1.dtype.name, size, p)
-    parts = [np.ascontiguousarray(t[..., k]) for t in (a, b) for k in range(size)]
-    found: Array = kernel.large(*parts)
-    return found
+    if size > _FEW or x1.size * x2.shape[-2] <= _ONE_CALL:
+        kernel = _ROWS[p].compiled(x1, x2)
+        return kernel if kernel is NotImplemented else lambda x1, x2: launch(kernel, _facing(x1, x2))
+    of_parts = _of_parts(x1.dtype.name, size, p)
+
+    def run(x1: Array, x2: Array) -> Any:
+        parts = [np.ascontiguousarray(t[..., k]) for t in _facing(x1, x2) for k in range(size)]
+        return of_parts.large(*parts)
+
+    return run
+
+
+def _facing(x1: Array, x2: Array) -> tuple[Array, Array]:
+    """Each vector of x1 beside each of x2, as views."""
+    return x1[..., :, None, :], x2[..., None, :, :]
 
 
 @cache
@@ -191,7 +202,8 @@ _MOST = 1 << 9
 @resolved
 def _pairs_kernel(x: Array, p: float) -> Any:
     n, size = x.shape
-    if p not in _ROWS or not size > _FEW or n > _MOST or not x.flags.c_contiguous:
+    by_rows = size > _FEW or 0 < n * n * size <= _ONE_CALL
+    if p not in _ROWS or not by_rows or n > _MOST or not x.flags.c_contiguous:
         return NotImplemented
     kernel, of = _ROWS[p].compiled(x, x), x.dtype
     if kernel is NotImplemented or not kernel.compile_now():
@@ -214,7 +226,7 @@ def _pairs_kernel(x: Array, p: float) -> Any:
     return run
 
 
-@composite(where=("torch", "nn.functional"))
+@composite(where=("torch", "nn.functional"), planned=True)
 def pdist(input, p: float = 2.0):
     """The distances between all pairs of rows i < j of a matrix, as a vector."""
     if input.ndim != 2:

@@ -70,7 +70,7 @@ def _of_singular(values: Any, ord: Any) -> Any:
     return values.amax(-1) if ord == 2 else values.amin(-1)
 
 
-@composite(where=("linalg.matrix_norm",), name="linalg_matrix_norm", out=True)
+@composite(where=("linalg.matrix_norm",), name="linalg_matrix_norm", out=True, planned=True)
 def linalg_matrix_norm(
     input,
     ord: Any = "fro",
@@ -85,7 +85,7 @@ def linalg_matrix_norm(
     return matrix_norm_of(input, ord, dim, keepdim, dtype)
 
 
-@composite(where=("linalg.norm",), name="linalg_norm", out=True)
+@composite(where=("linalg.norm",), name="linalg_norm", out=True, planned=True)
 def linalg_norm(
     input,
     ord: Any = None,

@@ -18,25 +18,25 @@ from rushlight._engine.ops.signature import spread_tensors
 from rushlight._engine.ops.table import ROWS, Array, composite, pointwise
 
 
-@composite(out=True)
+@composite(out=True, planned=True)
 def matrix_power(input, n: int):
     """linalg.matrix_power in its older spelling."""
     return linalg_matrix_power(input, n)
 
 
-@composite(where=("linalg.diagonal",))
+@composite(where=("linalg.diagonal",), planned=True)
 def linalg_diagonal(A, *, offset: int = 0, dim1: int = -2, dim2: int = -1):
     """A view of the diagonals of the matrices in the last two dims."""
     return A.diagonal(offset, dim1, dim2)
 
 
-@composite(where=("linalg.cross",), out=True)
+@composite(where=("linalg.cross",), out=True, planned=True)
 def linalg_cross(input, other, *, dim: int = -1):
     """The cross product of vectors of three elements along dim; other dims broadcast."""
     return cross(input, other, dim)
 
 
-@composite(where=("linalg.matrix_power",), name="linalg_matrix_power", out=True)
+@composite(where=("linalg.matrix_power",), name="linalg_matrix_power", out=True, planned=True)
 def linalg_matrix_power(input, n: int):
     """input @ input @ ... (n times), by squaring; the inverse's power for negative n."""
     check_square("linalg.matrix_power", input._geometry)
@@ -110,7 +110,7 @@ def _product(matrices: list[Any], cuts: dict[tuple[int, int], int], i: int, j: i
     return matmul(_product(matrices, cuts, i, cut), _product(matrices, cuts, cut + 1, j))
 
 
-@composite(where=("linalg.multi_dot",), name="linalg_multi_dot", out=True)
+@composite(where=("linalg.multi_dot",), name="linalg_multi_dot", out=True, planned=True)
 def linalg_multi_dot(tensors: list[Tensor]):
     """The product of two or more matrices, in the cheapest order; the first and last may be vectors."""
     _check_chain(tensors)
@@ -202,7 +202,7 @@ def cross(input, other, dim: int | None = None):
     return _cross(input, other, 0 if dim is None else dim)
 
 
-@composite(where=("linalg.vecdot",), name="linalg_vecdot", out=True)
+@composite(where=("linalg.vecdot",), name="linalg_vecdot", out=True, planned=True)
 def linalg_vecdot(x, y, *, dim: int = -1):
     """The sum of conj(x) * y along dim; the others broadcast."""
     if not is_inexact(x._geometry):

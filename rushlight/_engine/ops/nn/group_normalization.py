@@ -23,7 +23,7 @@ from rushlight._engine.ops.reductions.statistics import distances
 from rushlight._engine.ops.table import composite
 
 
-@composite(where=("torch.group_norm",))
+@composite(where=("torch.group_norm",), planned=True)
 def torch_group_norm(
     input,
     num_groups: int,

@@ -325,7 +325,7 @@ def kl_div(
     return reduced(terms, reduction)
 
 
-@composite(where=_F)
+@composite(where=_F, planned=True)
 def poisson_nll_loss(
     input,
     target,

@@ -39,7 +39,7 @@ def _centered_affine(input: Expr, center: Expr, scale: Expr, shift: Expr) -> Exp
     return (input - center) * scale + shift
 
 
-@composite(where=("torch.layer_norm",))
+@composite(where=("torch.layer_norm",), planned=True)
 def torch_layer_norm(
     input,
     normalized_shape: Ints,
@@ -584,7 +584,7 @@ def _update_moment(running, moments, scale: float, momentum: float):
     return (1 - momentum) * running + momentum * (moments.reshape(-1) * scale)
 
 
-@composite(where=("nn.functional",))
+@composite(where=("nn.functional",), planned=True)
 def local_response_norm(input, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0):
     """x / (k + alpha * mean of x ** 2 over `size` neighbouring channels) ** beta."""
     if input.ndim < 3:

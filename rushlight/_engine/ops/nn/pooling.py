@@ -468,7 +468,11 @@ def _norm_row(n: int) -> None:
         return ((mean.sign() * mean.abs().relu()) * math.prod(kernel)) ** (1.0 / norm_type)
 
     composite(
-        body, name=f"lp_pool{n}d", where=_F, doc=f"The p-norm of each window of {images(n)}, p = norm_type."
+        body,
+        planned=True,
+        name=f"lp_pool{n}d",
+        where=_F,
+        doc=f"The p-norm of each window of {images(n)}, p = norm_type.",
     )
 
 

@@ -136,7 +136,7 @@ def _weights(fweights: Any, aweights: Any, count: int) -> Any:
     return fweights * aweights
 
 
-@composite
+@composite(planned="fweights is None and aweights is None")
 def cov(input, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None):
     """The covariance of variables (rows) over observations (columns).
 
@@ -170,7 +170,7 @@ def cov(input, *, correction: int = 1, fweights: Tensor | None = None, aweights:
     return (apart @ weighted.to(apart.dtype).mT.conj() / freedom).squeeze()
 
 
-@composite
+@composite(planned=True)
 def corrcoef(input):
     """The correlation of variables (rows): their covariance over their standard deviations."""
     if input.ndim > 2:

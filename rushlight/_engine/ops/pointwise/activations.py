@@ -204,7 +204,7 @@ def glu(input, dim: int = -1):
     return _gated(*input.chunk(2, dim))
 
 
-@composite(where=("torch", "Tensor", "nn.functional"))
+@composite(where=("torch", "Tensor", "nn.functional"), planned=True)
 def prelu(input, weight):
     """x above 0, else weight * x, with one weight, or one a channel (arXiv:1502.01852)."""
     if weight.ndim > 1:

@@ -371,7 +371,7 @@ def heaviside(input: Expr, values: Expr) -> Expr:
     return m.where(m.eq(input, 0), values, m.where(m.gt(input, 0), 1, 0))
 
 
-@composite(inplace=True, out=True, shares=("all",))
+@composite(inplace=True, out=True, shares=("all",), planned=True)
 def ldexp(input, other):
     """input * 2 ** other; in three steps where other is whole, so that only the result may overflow."""
     if not input.is_floating_point() or other.dtype.category >= 2:
@@ -383,6 +383,13 @@ def ldexp(input, other):
     third = other // 3
     step = pow(2.0, third.double())
     return (input.double() * step * step * pow(2.0, (other - 2 * third).double())).to(input.dtype)
+
+
+@ldexp.kernel
+def _ldexp_kernel(input: Any, other: Any) -> Any:
+    if input.dtype.name not in ("float32", "float64") or other.dtype.kind not in "iu":
+        return NotImplemented
+    return np.ldexp(input, other if other.dtype == np.int32 else other.astype(np.int32))
 
 
 @opaque(out=True)

@@ -268,7 +268,7 @@ def sinc(input: Expr) -> Expr:
     return m.where(zero, 1, m.sin(safe) / safe)
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=True, planned=True)
 def nan_to_num(input, nan: float | None = None, posinf: float | None = None, neginf: float | None = None):
     """nan and infinities as finite numbers (0, the largest and the smallest by default)."""
     if input.is_complex() and input.numel():

@@ -48,7 +48,7 @@ def _parts(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
     return (left + right) * (_steps(name, y, x, d) if x is not None else 1 if dx is None else dx), d
 
 
-@composite(aliases=("trapz",), where=("torch",))
+@composite(aliases=("trapz",), where=("torch",), planned=True)
 def trapezoid(y, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1):
     """The integral along dim of samples y, at points x or at distances dx (1)."""
     if not y.ndim:
@@ -60,7 +60,7 @@ def trapezoid(y, x: Tensor | None = None, *, dx: Number | None = None, dim: int 
     return y.sum(d) * 0.0 if doubled is None else doubled.sum(d) / 2.0
 
 
-@composite(where=("torch",))
+@composite(where=("torch",), planned=True)
 def cumulative_trapezoid(y, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1):
     """The integrals along dim from the first sample to each of the others."""
     doubled, d = _parts("cumulative_trapezoid", y, x, dx, dim)
@@ -130,7 +130,7 @@ def _spacings(input: Any, spacing: Any, dims: tuple[int, ...]) -> list[Any]:
     return given
 
 
-@composite(where=("torch",))
+@composite(where=("torch",), planned="spacing.__class__ in (int, float)")
 def gradient(input, *, spacing: Any = 1, dim: Ints | None = None, edge_order: int = 1):
     """Estimates of the derivatives along dims (all by default), as a tuple.
 

@@ -139,24 +139,26 @@ def _cumprod_with_zeros(grad: Any, x: Any, d: int) -> Any:
 # --- cummax, cummin -------------------------------------------------------------------------------
 
 
-def _running_extreme(ufunc: Any, a: Array, dim: int) -> tuple[Array, Array]:
-    """Running extremes and the latest position of each; the first nan stays."""
+def _running_extremes(ufunc: Any, how: str, a: Array, dim: int) -> ArrayFunction:
+    """What gives running extremes and the latest position of each; the first nan stays."""
+    d, made = wrap_dim(dim, a.ndim), named(f"cum{how}")
     if not a.size:
-        return a.copy(), np.empty(a.shape, np.int64)
-    d, source = wrap_dim(dim, a.ndim), at_least_1d(a)
-    done: tuple[Array, Array] | None
-    done = service("running extremes")("max" if ufunc is np.maximum else "min", a, d)
-    if done is not None:
-        return done
-    values = ufunc.accumulate(source, d)
-    new = source == values
-    if source.dtype.kind in "fV":
-        new |= source != source
-    shape = [-1 if i == d else 1 for i in range(source.ndim)]
-    steps = np.arange(source.shape[d]).reshape(shape)
-    indices = np.maximum.accumulate(np.where(new, steps, 0), d)
-    values, indices = (np.ascontiguousarray(found).reshape(a.shape) for found in (values, indices))
-    return values, indices
+        return lambda a: made(a.copy(), np.empty(a.shape, np.int64))
+    running: ArrayFunction | None = service("running extremes")(how, a, d)
+    if running is not None:
+        return lambda a: made(*running(a))
+    steps = np.arange(a.shape[d] if a.ndim else 1).reshape([-1 if i == d else 1 for i in range(a.ndim or 1)])
+
+    def run(a: Array) -> Any:
+        source = at_least_1d(a)
+        values = ufunc.accumulate(source, d)
+        new = source == values
+        if source.dtype.kind in "fV":
+            new |= source != source
+        indices = np.maximum.accumulate(np.where(new, steps, 0), d)
+        return made(*[np.ascontiguousarray(found).reshape(a.shape) for found in (values, indices)])
+
+    return run
 
 
 def put_back(s: Any, grad: Any, _: Any = None) -> Any:
@@ -170,17 +172,17 @@ def put_back(s: Any, grad: Any, _: Any = None) -> Any:
 
 
 @opaque(out=True, vjp=put_back)
-def cummax(input, dim: int) -> tuple[Array, Array]:
+@resolved
+def cummax(input, dim: int) -> ArrayFunction:
     """The largest of the elements up to each one along dim, and where it is."""
-    found: tuple[Array, Array] = named("cummax")(*_running_extreme(np.maximum, input, dim))
-    return found
+    return _running_extremes(np.maximum, "max", input, dim)
 
 
 @opaque(out=True, vjp=put_back)
-def cummin(input, dim: int) -> tuple[Array, Array]:
+@resolved
+def cummin(input, dim: int) -> ArrayFunction:
     """The smallest of the elements up to each one along dim, and where it is."""
-    found: tuple[Array, Array] = named("cummin")(*_running_extreme(np.minimum, input, dim))
-    return found
+    return _running_extremes(np.minimum, "min", input, dim)
 
 
 # --- logcumsumexp ---------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ def allclose(input, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: 
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
-@composite
+@composite(planned=True)
 def count_nonzero(input, dim: Ints | None = None):
     """The number of elements that are not 0."""
     return (input != 0).sum(dim)
@@ -48,7 +48,7 @@ def dist(input, other, p: Number = 2):
     return vector_norm(input - other, p)
 
 
-@composite(where=("torch", "nn.functional"))
+@composite(where=("torch", "nn.functional"), planned=True)
 def pairwise_distance(x1, x2, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False):
     """The p-norm of x1 - x2 + eps along the last dim."""
     return vector_norm(x1 - x2 + eps, p, -1, keepdim)
@@ -60,7 +60,7 @@ def prod(input, dim: int | None = None, keepdim: bool = False, *, dtype: dtype |
     return ROWS["_prod"](input, dim, keepdim, dtype=dtype)
 
 
-@composite(out=True)
+@composite(out=True, planned=True)
 def nanmean(input, dim: Ints | None = None, keepdim: bool = False, *, dtype: dtype | None = None):
     """The mean of what is not nan."""
     return ROWS["nansum"](input, dim, keepdim, dtype=dtype) / (~input.isnan()).sum(dim, keepdim)
@@ -351,7 +351,7 @@ def equal(input, other) -> bool:
     return input.shape == other.shape and 0 not in (input == other).tobytes()
 
 
-@composite
+@composite(planned=True)
 def isclose(input, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False):
     """|input - other| <= atol + rtol |other|, elementwise, as bool; infinities equal themselves, nan with
     equal_nan.

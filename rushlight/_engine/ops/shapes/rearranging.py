@@ -27,7 +27,7 @@ from rushlight._engine.ops.resolved import ArrayFunction, resolved
 from rushlight._engine.ops.table import ROWS, Array, Row, composite, opaque
 
 
-@composite
+@composite(planned=True)
 def diagflat(input, offset: int = 0):
     """The matrix with input's elements as a diagonal."""
     return input.reshape(-1).diag_embed(offset)
@@ -65,7 +65,7 @@ _flipped("fliplr", "columns", 1)
 _flipped("flipud", "rows", 0)
 
 
-@composite
+@composite(planned=True)
 def rot90(input, k: int = 1, dims: Ints = (0, 1)):
     """Turned k times by 90 degrees in the plane of two dims."""
     axes = as_tuple(dims)
@@ -376,7 +376,7 @@ def pixel_unshuffle(input, downscale_factor: int):
     return in_format(cut.permute(order).reshape(*lead, c * r * r, h // r, w // r).contiguous(), input)
 
 
-@composite(where=("torch", "nn.functional"), aliases=("native_channel_shuffle",))
+@composite(where=("torch", "nn.functional"), aliases=("native_channel_shuffle",), planned=True)
 def channel_shuffle(input, groups: int):
     """Channels of (N, C, *) dealt out over groups (arXiv:1707.01083)."""
     if input.ndim < 3:

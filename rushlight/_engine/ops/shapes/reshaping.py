@@ -13,13 +13,13 @@ from rushlight._engine.ops.signature import spread_tensors
 from rushlight._engine.ops.table import composite, view
 
 
-@composite(where=("Tensor",))
+@composite(where=("Tensor",), planned=True)
 def view_as(input, other):
     """view(other.size())."""
     return input.view(other.shape)
 
 
-@composite(where=("Tensor",))
+@composite(where=("Tensor",), planned=True)
 def reshape_as(input, other):
     """reshape(other.size())."""
     return input.reshape(other.shape)
@@ -31,7 +31,7 @@ def ravel(input):
     return input.contiguous().reshape(-1)
 
 
-@composite(where=("Tensor",))
+@composite(where=("Tensor",), planned=True)
 def expand_as(input, other):
     """expand(other.size())."""
     return input.expand(other.shape)

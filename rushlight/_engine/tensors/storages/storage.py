@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from rushlight._engine.core.accelerator import is_away
 from rushlight._engine.core.layout import pointer
 from rushlight._engine.tensors.storages import memory_pages
 
