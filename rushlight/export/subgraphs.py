@@ -11,6 +11,7 @@ import rushlight as torch
 from rushlight._engine.core.pytree import Tree, flatten
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch import interpreters
+from rushlight.export.numbers.nodes import SizeNodes
 from rushlight.export.numbers.symbolic import SYMBOLIC
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
@@ -139,6 +140,7 @@ class Subgraphs:
         try:
             with self.inside(frame):
                 leaves, spec = flatten(f(*values))
+                SizeNodes(frame.graph, [], self.numbers).assertions(inner=True)
                 frame.graph.output(tuple(self.argument(v) for v in leaves))
         finally:
             self.frames.pop()

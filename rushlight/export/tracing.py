@@ -23,7 +23,7 @@ from rushlight.export.narrowing import narrowed, related_as, relations, within_g
 from rushlight.export.numbers.expressions import Relation, number, parsed, symbol
 from rushlight.export.numbers.given import is_size, numbers, of_operands, rewritten
 from rushlight.export.numbers.nodes import SizeNodes
-from rushlight.export.numbers.symbolic import SIZES, SYMBOLIC, Numbers
+from rushlight.export.numbers.symbolic import SYMBOLIC, Numbers
 from rushlight.export.numbers.violations import constraints_violated
 from rushlight.export.overloads import Overload, named
 from rushlight.export.program import ExportedModule, ExportedProgram
@@ -31,7 +31,7 @@ from rushlight.export.recording import shapes_given, strictness
 from rushlight.export.recording.asked import sizes_of
 from rushlight.export.recording.comparing import alike, equal
 from rushlight.export.recording.fakes import Fakes
-from rushlight.export.recording.inputs import by_parameter, distinct, paths, spread
+from rushlight.export.recording.inputs import by_parameter, distinct, examples, paths, spread
 from rushlight.export.recording.leaks import Leaks
 from rushlight.export.recording.module_calls import module_calls, renamed
 from rushlight.export.recording.module_inputs import modules_as_inputs
@@ -609,15 +609,19 @@ def _assembled(call: _Call, record: _Record) -> ExportedProgram:
 def decomposed(program: ExportedProgram, table: dict[Any, Any] | None) -> ExportedProgram:
     """The program recorded again, in the rows that composite ops consist of."""
     opened = _Opened(table, bool(program.range_constraints))
-    args, kwargs = program.example_inputs or _examples(program)
+    args, kwargs = program.example_inputs or examples(program)
     instead = {
         o: fn for o, fn in (table or {}).items() if getattr(fn, "__func__", None) is not Overload.decompose
     }
     if table is None:
         instead = core()
-    made: ExportedProgram = without_writes(
-        recorded(program.module(check_guards=False), args, kwargs, None, opened, program, instead)
-    )
+    stand_ins, module = StandIns(), program.module(check_guards=False)
+    with stand_ins.within(module):
+        given = _mapped(stand_ins.of, (args, kwargs))
+        made: ExportedProgram = without_writes(
+            recorded(module, *given, None, opened, program, instead, stand_ins)
+        )
+    made._example_inputs = args, kwargs
     made.graph_module.meta.update(program.graph_module.meta)
     made.graph.eliminate_dead_code()
     made.graph_module.recompile()
@@ -642,24 +646,6 @@ class _Opened:
         return str(found[0]) not in KEPT if self.table is None else found[0] in self.table
 
 
-def _examples(program: ExportedProgram) -> Any:
-    """Inputs of the sizes and dtypes that a program tells, where there are no examples."""
-    specs = program.graph_signature.input_specs
-    given: list[Any] = []
-    for node, spec in zip(program.graph.nodes, specs, strict=False):
-        if spec.kind is not InputKind.USER_INPUT:
-            continue
-        value = node.meta.get("val")
-        if isinstance(spec.arg, ConstantArgument):
-            given.append(spec.arg.value)
-        elif isinstance(value, SIZES):
-            given.append(value.hint)
-        else:
-            sizes = [n.hint if isinstance(n, SIZES) else n for n in value.shape]
-            given.append(torch.zeros(sizes, dtype=value.dtype, device=value.device))
-    return program._in_spec.unflatten(given)
-
-
 def recorded(
     mod: Any,
     args: tuple[Any, ...],
@@ -668,18 +654,20 @@ def recorded(
     opened: Any,
     program: ExportedProgram | None = None,
     instead: dict[Any, Any] | None = None,
+    stand_ins: StandIns | None = None,
 ) -> ExportedProgram:
     """export(), with composite rows told in others where opened(row, its overload) says so; of a program
-    again. instead: functions that are recorded in the place of overloads.
+    again. instead: functions that are recorded in the place of overloads; stand_ins: what the program's fake
+    tensors are here.
     """
-    call = _Call(mod, args, kwargs, shapes, opened)
-    call.instead = instead or {}
+    call, own = _Call(mod, args, kwargs, shapes, opened), stand_ins or StandIns()
+    call.instead, call.mode = instead or {}, own.mode
     if program is None:
         return call.exported()
     call.symbols, call.again, call.asked = [s for s in program._symbols if s.places], True, program._guards
     call.names = program._forward_names
     call.held = [
-        (s, program._tensor(s.target))
+        (s, own.of(program._tensor(s.target)))
         for s in program.graph_signature.input_specs
         if s.kind is not InputKind.USER_INPUT
     ]

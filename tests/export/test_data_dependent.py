@@ -1,6 +1,7 @@
 """Sizes and conditions that hang on data: what an exported program holds of them, and refuses."""
 
 import io
+from typing import Any
 
 import pytest
 
@@ -213,3 +214,32 @@ def test_a_tensor_of_plain_numbers_decides_nothing_by_data() -> None:
 
     x = torch.ones(2)
     assert torch.export.export(Checked(), (x,)).module()(x).tolist() == [2, 2]
+
+
+class Counted(torch.nn.Module):
+    """A loop that goes on by a number of what it carries."""
+
+    def forward(self, n: Any, x: Any) -> Any:
+        def goes_on(n: Any, x: Any) -> Any:
+            i = n.item()
+            torch._check(i != 5)
+            return i <= 9
+
+        def body(n: Any, x: Any) -> Any:
+            i = n.item()
+            torch._check(i % 2 == 0)
+            return n + 2, x + i
+
+        return torch.while_loop(goes_on, body, (n, x + n.item()))
+
+
+def test_numbers_of_what_a_loop_carries() -> None:
+    given = torch.tensor([0]), torch.zeros(1)
+    made = torch.export.export(Counted(), given)
+    n, x = made.module()(*given)
+    assert (n.item(), x.item()) == (10, 20)
+    # What is asserted in a function is compared at each of its calls.
+    with pytest.raises(RuntimeError, match=r"failed for expression Ne\(u\d, 5\)"):
+        made.graph_module.while_loop_cond_graph_0(torch.tensor([5]), torch.zeros(1))
+    with pytest.raises(RuntimeError, match=r"failed for expression Eq\(PythonMod\(u\d, 2\), 0\)"):
+        made.graph_module.while_loop_body_graph_0(torch.tensor([5]), torch.zeros(1))

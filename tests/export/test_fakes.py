@@ -95,3 +95,13 @@ def test_nodes_say_which_numbers_of_tensors_they_are_the_first_to_have() -> None
     assert env.unbacked_symint_counter == 3 and all(
         env.is_unbacked_symint(own) for found in bound.values() for own in found
     )
+
+
+def test_a_program_of_fake_tensors_is_decomposed() -> None:
+    with torch._subclasses.fake_tensor.FakeTensorMode() as mode, torch.device("meta"):
+        x, layer = torch.rand(5, 2), torch.nn.Linear(2, 3)
+        smaller = torch.export.export(layer, (x,)).run_decompositions()
+        assert smaller.module()(x).shape == (5, 3)
+    told = [n.meta["val"] for n in smaller.graph.nodes if "val" in n.meta]
+    assert all(v.fake_mode is mode and v.device.type == "meta" for v in told)
+    assert smaller.example_inputs[0][0] is x

@@ -192,3 +192,31 @@ def test_tensors_that_a_program_keeps_are_told() -> None:
         pytest.warns(UserWarning, match=r"Detected 1 fake tensors that are still alive(.|\n)*made = x \+ 1"),
     ):
         torch.export.export(Keeps(), (torch.ones(2),))
+
+
+class Called(torch.nn.Module):
+    """Ops by methods, operators, functions and a layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(2, 2)
+
+    def forward(self, x: Any) -> Any:
+        x = self.layer(torch.nn.functional.relu(x + 1)).sin()
+        return torch.add(x, x[0])
+
+
+def test_nodes_note_the_function_that_was_called() -> None:
+    made = torch.export.export(Called(), (torch.ones(2, 2),))
+    told = [n.meta["torch_fn"] for n in made.graph.nodes if n.op == "call_function"]
+    assert told == [
+        ("add_1", "method_descriptor.add"),
+        ("relu_1", "function.relu"),
+        ("linear_1", "builtin_function_or_method.linear"),
+        ("sin_1", "method_descriptor.sin"),
+        ("__getitem___1", "wrapper_descriptor.__getitem__"),
+        ("add_1", "builtin_function_or_method.add"),
+    ]
+    smaller = made.run_decompositions()
+    kinds = [n.meta["torch_fn"][0] for n in smaller.graph.nodes if n.op == "call_function"]
+    assert kinds == ["add_1", "relu_1", "linear_1", "linear_1", "sin_1", "__getitem___1", "add_1"]

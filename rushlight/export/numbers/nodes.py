@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from typing import Any
 
 import rushlight as torch
@@ -156,8 +157,10 @@ class SizeNodes:
 
     # --- assertions --------------------------------------------------------------------------------
 
-    def assertions(self) -> None:
-        """Write nodes that compare, at every call, what the program asserts and relies upon."""
+    def assertions(self, inner: bool = False) -> None:
+        """Write nodes that compare, at every call, what the program asserts and relies upon. inner: the graph
+        is of a function that the program hands on: what it asserts of numbers of its own tensors.
+        """
         numbers = self.numbers
         held = numbers.known.ranges
         for name, (node, dim) in list(numbers.unbacked.items()):
@@ -175,6 +178,8 @@ class SizeNodes:
             if _is_bound(relation):
                 continue  # it has been compared
             within = [n for n in relation.free() if n in numbers.unbacked]
+            if inner and not within:
+                continue
             if any(numbers.unbacked[n][0].graph is not self.graph for n in within):
                 continue
             roots = [self.now(symbol(n)) for n in within or relation.free()]
@@ -210,7 +215,10 @@ class SizeNodes:
         between = behind.next
         while between is not mark:
             between.meta["asserts"], between = True, between.next
-        said = message or f"Runtime assertion failed for expression {relation} on node '{node.name}'"
+        told = str(relation)
+        if any(self.numbers.known.ranges.get(name, (-INFINITY, 0))[0] < 0 for name in relation.free()):
+            told = re.sub(r"\bMod\(", "PythonMod(", told)  # whose sign is the divisor's
+        said = message or f"Runtime assertion failed for expression {told} on node '{node.name}'"
         mark.args = (node, said)
         mark.meta.update(behind.meta, asserts=True)
         for key in ("val", "sym", "nr"):

@@ -9,6 +9,8 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.core.pytree import broadcast, flatten
 from rushlight.export.errors import UserError
+from rushlight.export.numbers.symbolic import SIZES
+from rushlight.export.signature import ConstantArgument, InputKind
 from rushlight.export.symbols import children
 
 _WORDLESS = re.compile("[^a-zA-Z0-9]")  # what no name in a graph has of keys
@@ -95,3 +97,21 @@ def _shaped_like(given: Any, value: Any) -> list[Any]:
         for i, (key, item) in enumerate(children(value))
     ]
     return [part for below, item in parts for part in _shaped_like(below, item)]
+
+
+def examples(program: Any) -> Any:
+    """Inputs of the sizes and dtypes that a program tells, where there are no examples."""
+    specs = program.graph_signature.input_specs
+    given: list[Any] = []
+    for node, spec in zip(program.graph.nodes, specs, strict=False):
+        if spec.kind is not InputKind.USER_INPUT:
+            continue
+        value = node.meta.get("val")
+        if isinstance(spec.arg, ConstantArgument):
+            given.append(spec.arg.value)
+        elif isinstance(value, SIZES):
+            given.append(value.hint)
+        else:
+            sizes = [n.hint if isinstance(n, SIZES) else n for n in value.shape]
+            given.append(torch.zeros(sizes, dtype=value.dtype, device=value.device))
+    return program._in_spec.unflatten(given)

@@ -7,10 +7,13 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import rushlight as torch
 from rushlight._engine.core.pytree import Tree, flatten
+from rushlight._engine.dispatch.runners.indexing import getitem, setitem
+from rushlight._engine.dispatch.spellings import METHODS_IN_PYTHON, public, spelling
 from rushlight.fx.names import typename
 from rushlight.fx.traceback import get_current_meta, has_preserved_node_meta
 
@@ -18,6 +21,7 @@ PACKAGE = torch.__file__.rpartition("__init__")[0]
 _INNER = tuple(f"{PACKAGE}{folder}" for folder in ("_engine", "export", "fx"))
 # What a node that is recorded again takes over.
 _NOTED = ("nn_module_stack", "stack_trace", "custom", "torch_fn", "from_node")
+_LAYERS = f"{PACKAGE}nn{os.sep}"
 _CONTAINERS = (torch.nn.Sequential, torch.nn.ModuleList)
 
 
@@ -28,6 +32,35 @@ class ModuleCall(NamedTuple):
     outputs: list[Any]
     in_spec: Tree
     out_spec: Tree
+
+
+# By file and qualified name: codes that do the same are equal whatever they are called.
+_functions: dict[tuple[str, str], str | None] = {}
+
+
+def _function(code: CodeType) -> str | None:
+    """The kind and the name that PyTorch's function of this code has; None where it is none of PyTorch's."""
+    key = code.co_filename, code.co_qualname
+    if key not in _functions:
+        _functions[key] = _told_as(code)
+    return _functions[key]
+
+
+def _told_as(code: CodeType) -> str | None:
+    if code in (getitem.__code__, setitem.__code__):
+        return f"wrapper_descriptor.__{code.co_name}__"
+    found = spelling(code)
+    if found is not None and code.co_filename.startswith("<rushlight"):
+        function = found.function
+        name = function.__name__
+        if not function.__qualname__.startswith("Tensor."):
+            return f"{type(public(function)).__name__}.{name}"
+        compiled = name not in METHODS_IN_PYTHON and not name.startswith("__")
+        return f"{'method_descriptor' if compiled else 'function'}.{name}"
+    if code.co_qualname == code.co_name and code.co_filename.startswith(_LAYERS):
+        own = getattr(getattr(torch.nn.functional, code.co_name, None), "__code__", None)
+        return f"function.{code.co_name}" if own is code else None
+    return None
 
 
 class Places:
@@ -44,6 +77,9 @@ class Places:
     region: tuple[Any, ...]  # the modes that the program has begun
     _outside: Callable[[], None]
     module_calls: dict[str, ModuleCall]
+    # How often which function was called; and the call that is running, with what it is known as.
+    calls: Counter[str]
+    call: tuple[FrameType | None, tuple[str, str]]
 
     def _begin(self, module: Any, preserved: Any = ()) -> None:
         self._outside()
@@ -52,6 +88,7 @@ class Places:
         for name, m in module.named_modules(remove_duplicate=False):
             self.paths.setdefault(id(m), []).append(name)
         self.running, self.counts, self.module_calls = [], Counter(), {}
+        self.calls, self.call = Counter(), (None, ("", ""))
 
     def _path(self, module: Any) -> str | None:
         """The name of a module: below the one that is running where it has several."""
@@ -88,6 +125,23 @@ class Places:
         finally:
             self.running.pop()
 
+    def _called(self) -> dict[str, Any]:
+        """The function that the program has called, as torch_fn tells it: which call of which function."""
+        frame: FrameType | None = sys._getframe(2)
+        function, outermost = None, frame
+        while frame is not None and frame.f_code.co_filename.startswith(("<rushlight", PACKAGE)):
+            found = _function(frame.f_code)
+            if found is not None:
+                function, outermost = found, frame
+            frame = frame.f_back
+        if function is None:
+            return {}
+        if self.call[0] is not outermost:
+            self.calls[function] += 1
+            name = f"{function.partition('.')[2]}_{self.calls[function]}"
+            self.call = outermost, (name, function)
+        return {"torch_fn": self.call[1]}
+
     def place(self) -> dict[str, Any]:
         """Where the program is: lines of its forwards, and the modules that these are of."""
         noted = get_current_meta() if has_preserved_node_meta() else {}
@@ -107,4 +161,6 @@ class Places:
         found: dict[str, Any] = {"nn_module_stack": stack or {"L__self__": ("", typename(type(self.root)))}}
         if noted.get("custom"):
             found["custom"] = dict(noted["custom"])
-        return found | within | ({"stack_trace": "\n".join(reversed(lines))} if lines else {})
+        return (
+            found | self._called() | within | ({"stack_trace": "\n".join(reversed(lines))} if lines else {})
+        )
