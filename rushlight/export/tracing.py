@@ -617,9 +617,9 @@ def decomposed(program: ExportedProgram, table: dict[Any, Any] | None) -> Export
         instead = core()
     stand_ins, module = StandIns(), program.module(check_guards=False)
     with stand_ins.within(module):
-        given = _mapped(stand_ins.of, (args, kwargs))
+        own_args, own_kwargs = _mapped(stand_ins.of, (args, kwargs))
         made: ExportedProgram = without_writes(
-            recorded(module, *given, None, opened, program, instead, stand_ins)
+            recorded(module, own_args, own_kwargs, None, opened, program, instead, stand_ins)
         )
     made._example_inputs = args, kwargs
     made.graph_module.meta.update(program.graph_module.meta)
