@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Container, Sequence
 from contextlib import nullcontext
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from rushlight._engine.tensors.storages import memory_pages
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace import choice, reproduce
 from rushlight._engine.trace.effects.contents import SIMPLE, is_module
+from rushlight._engine.trace.effects.instructions import stores
 from rushlight._engine.trace.effects.lending import Lent
 from rushlight._engine.trace.effects.purity import watched
 from rushlight._engine.trace.guards import Guards, difference, key_of, likeness, outline, overlapping
@@ -52,7 +54,7 @@ from rushlight._engine.trace.program import (
     tracked_of,
 )
 from rushlight._engine.trace.recorder import Entry, Recorder, recording, root, roots
-from rushlight._engine.trace.regions import BATCHES, MOVED, Traced, hooked, overheard
+from rushlight._engine.trace.regions import BATCHES, MOVED, Traced, backwards_of_programs, hooked, overheard
 from rushlight._engine.trace.trace import Trace
 
 # How many kinds of arguments get a program of their own; how often guards may fail before a call stays eager.
@@ -388,12 +390,7 @@ class Compiled:
             or (not first and guards.failure())
         )
         if tracked and not why:
-            try:
-                with lent:
-                    traced = Traced(recorder, tracked, [*given, *guards.known()], plan.orders)
-                why = traced.recorder.refusal
-            except Exception as error:  # which is raised if the caller's backward() comes, not here
-                why = f"its backward pass fails: {type(error).__name__}: {error}"
+            traced, why = self._traced(plan, recorder, tracked, guards, lent)
         if why:
             self._refuse(plan, why)
             if why == unseen:
@@ -410,6 +407,20 @@ class Compiled:
             return _handed_on(output, lent, guards.known())
         lent.settle()
         return found
+
+    def _traced(
+        self, plan: Specialization, recorder: Recorder, tracked: list[Tensor], guards: Guards, lent: Lent
+    ) -> tuple[Traced | None, str]:
+        """The record of the gradients of results; and why there is none, else empty."""
+        own = backwards_of_programs(tracked) if self.careful else []
+        if any([stores(f.__code__) for f in own if isinstance(f, FunctionType)]):
+            return None, "a backward() of its own stores something: a replay would leave that out"
+        try:
+            with lent, watched(guards) if own else nullcontext() as watch:
+                traced = Traced(recorder, tracked, [*lent.given, *guards.known()], plan.orders)
+        except Exception as error:  # which is raised if the caller's backward() comes, not here
+            return None, f"its backward pass fails: {type(error).__name__}: {error}"
+        return traced, traced.recorder.refusal or (watch.found if watch else "")
 
     def _refuse(self, plan: Specialization, why: str) -> None:
         """Leave calls of this kind eager, as those are that others of its objects alone tell apart."""

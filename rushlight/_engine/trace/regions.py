@@ -15,10 +15,13 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.autograd.engine import grad
+from rushlight._engine.autograd.function import FunctionNode
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.hooks import overhear
 from rushlight._engine.autograd.node import AccumulateGrad, Node
 from rushlight._engine.dispatch.interpreters import wrapped
+from rushlight._engine.lazy import is_ours
+from rushlight._engine.numerics.rng import default_engine
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.storages.storage import Storage
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
@@ -58,9 +61,14 @@ class Traced:
                 "the function uses, nor one of its variables",
                 breaks=False,
             )
-        with recording(self.recorder):
-            found = grad(tracked, self.leaves, self.given, retain_graph=True, allow_unused=True)
-            self.found = [g.clone() if g is not None and g._kind.lazy else g for g in found]
+        engine = default_engine()
+        drawn = engine.get_state()
+        try:
+            with recording(self.recorder):
+                found = grad(tracked, self.leaves, self.given, retain_graph=True, allow_unused=True)
+                self.found = [g.clone() if g is not None and g._kind.lazy else g for g in found]
+        finally:  # the caller's backward() draws these numbers
+            engine.set_state(drawn)
 
 
 def _values(t: Tensor, order: tuple[int, ...] | None) -> Any:
@@ -119,6 +127,12 @@ def hooked(tracked: Sequence[Tensor]) -> bool:
     """Whether a pass through the graph of results runs hooks, or keeps gradients, before its end."""
     hooks = [n.hooks for n in nodes([t._grad_node for t in tracked]) if n.hooks is not None]
     return any([h.of_tensors() or h.pre or h.post or h.retained for h in hooks])
+
+
+def backwards_of_programs(tracked: Sequence[Tensor]) -> list[Any]:
+    """What a pass through the graph of results runs that a program has written: backward() of its Functions."""
+    found = {n.function for n in nodes([t._grad_node for t in tracked]) if isinstance(n, FunctionNode)}
+    return [function.backward for function in found if not is_ours(function)]
 
 
 def leaves_of(tracked: Sequence[Tensor]) -> list[Tensor]:

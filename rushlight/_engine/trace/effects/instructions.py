@@ -58,6 +58,11 @@ def noted(code: CodeType) -> dict[int, Noted]:
     return found
 
 
+def stores(code: CodeType) -> bool:
+    """Whether a function stores into what none of its local variables holds."""
+    return any([n.kind == "refuse" or (n.kind == "store" and not n.variable) for n in noted(code).values()])
+
+
 @lru_cache(maxsize=4096)
 def own_dicts(code: CodeType) -> frozenset[str]:
     """Local variables that hold only dicts which the call itself has made: displays, and **keywords."""
