@@ -130,7 +130,7 @@ def hooked(tracked: Sequence[Tensor]) -> bool:
 
 
 def backwards_of_programs(tracked: Sequence[Tensor]) -> list[Any]:
-    """What a pass through the graph of results runs that a program has written: backward() of its Functions."""
+    """Each backward() that a pass through the graph of results runs and a program has written."""
     found = {n.function for n in nodes([t._grad_node for t in tracked]) if isinstance(n, FunctionNode)}
     return [function.backward for function in found if not is_ours(function)]
 
