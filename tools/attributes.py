@@ -10,7 +10,10 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+
+from statements import statements
 
 PACKAGE = "rushlight"
 # Where objects are made; a context's `__enter__` begins what its `__exit__` ends.
@@ -34,8 +37,9 @@ class Class:
         seen: set[str] = set()
         while waiting:
             f = waiting.pop()
-            found.update(name for name, _ in assigned(f, *_objects(f)))
-            for name in _calls(f) - seen:
+            attributes, calls = _of_maker(f)
+            found |= attributes
+            for name in calls - seen:
                 seen.add(name)
                 waiting += [methods[name]] if name in methods else []
         return found
@@ -64,27 +68,37 @@ def assigned(f: ast.FunctionDef, *objects: str) -> Iterator[tuple[str, int]]:
     """(attribute, line) of what a function assigns to an object."""
     for node in ast.walk(f):
         stored = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
-        if isinstance(node, ast.Attribute) and stored and ast.unparse(node.value) in objects:
+        if isinstance(node, ast.Attribute) and stored and _object(node.value) in objects:
             yield node.attr, node.lineno
 
 
-def _calls(f: ast.FunctionDef) -> set[str]:
-    """The methods of the object that a function calls or hands on."""
-    objects = (*_objects(f), "super()")
+def _object(value: ast.expr) -> str:
+    """A name, or "super()", as it is written; "" for other expressions."""
+    if isinstance(value, ast.Call) and not value.args and _object(value.func) == "super":
+        return "super()"
+    return value.id if isinstance(value, ast.Name) else ""
+
+
+@cache
+def _of_maker(f: ast.FunctionDef) -> tuple[set[str], set[str]]:
+    """What a function assigns to the object, and the object's methods that it calls or hands on."""
+    objects = _objects(f)
     attributes = [n for n in ast.walk(f) if isinstance(n, ast.Attribute)]
-    return {n.attr for n in attributes if ast.unparse(n.value) in objects}
+    own = {n.attr for n in attributes if isinstance(n.ctx, ast.Store) and _object(n.value) in objects}
+    return own, {n.attr for n in attributes if _object(n.value) in (*objects, "super()")}
 
 
 def late(root: Path) -> list[str]:
     """`file:line: Class.attribute` of each attribute that first appears in a method."""
-    parsed = [(path, ast.parse(path.read_text(encoding="utf-8"))) for path in sorted(root.rglob("*.py"))]
-    nodes = [(path, n) for path, tree in parsed for n in ast.walk(tree) if isinstance(n, ast.ClassDef)]
+    parsed = ((path, ast.parse(path.read_text(encoding="utf-8"))) for path in sorted(root.rglob("*.py")))
+    classes = [
+        (path, Class(n)) for path, tree in parsed for n in statements(tree) if isinstance(n, ast.ClassDef)
+    ]
     known: dict[str, list[Class]] = {}
-    for _, node in nodes:
-        known.setdefault(node.name, []).append(Class(node))
+    for _, own in classes:
+        known.setdefault(own.name, []).append(own)
     found = []
-    for path, node in nodes:
-        own = Class(node)
+    for path, own in classes:
         bases = _above(own, known)
         if bases is None:
             continue

@@ -12,7 +12,11 @@ import ast
 import re
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
+
+from statements import statements
 
 PACKAGE = "rushlight"
 ENGINE = "_engine"
@@ -54,20 +58,45 @@ def folder_of(module: str) -> str:
     return PUBLIC
 
 
-def imports(path: Path) -> list[tuple[int, str]]:
-    """(line, module) of every import of the package in a file, also inside functions, and by name."""
-    found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-            named = node.args[0]
-            if isinstance(named, ast.Constant) and path.name != LOADER:
-                found.append((node.lineno, str(named.value)))
+class Imports(NamedTuple):
+    """What a file imports."""
+
+    all: list[tuple[int, str]]  # (line, module) of the package, also inside functions, and by name
+    top: set[str]  # what importing it imports: not what stands in its functions, or is for annotations alone
+    late: set[int]  # the lines of the package's inside functions, and of `if TYPE_CHECKING:`
+
+
+@cache
+def imports(path: Path) -> Imports:
+    """What a file imports; each check of a run asks for it."""
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    found: list[tuple[int, str]] = []
+    late: set[int] = set()
+    for node in statements(tree):
         if isinstance(node, ast.Import):
             found += [(node.lineno, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             # `from rushlight._engine.tensors import printing` names a module too.
             found += [(node.lineno, f"{node.module}.{alias.name}") for alias in node.names]
-    return [(line, name) for line, name in found if name.split(".")[0] == PACKAGE]
+        elif isinstance(node, ast.If) and _for_annotations(node):
+            late.add(node.lineno)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            late |= _late_imports(node)
+    if path.name != LOADER and "import_module" in text:
+        found += [name for node in ast.walk(tree) if isinstance(node, ast.Call) for name in _by_name(node)]
+    return Imports([(n, name) for n, name in found if name.split(".")[0] == PACKAGE], at_the_top(tree), late)
+
+
+def _by_name(call: ast.Call) -> list[tuple[int, str]]:
+    f = call.func
+    called = f.id if isinstance(f, ast.Name) else f.attr if isinstance(f, ast.Attribute) else ""
+    named = call.args[0] if called.endswith("import_module") and call.args else None
+    return [(call.lineno, str(named.value))] if isinstance(named, ast.Constant) else []
+
+
+def _for_annotations(node: ast.If) -> bool:
+    return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
 def violations(root: Path) -> list[str]:
@@ -79,7 +108,7 @@ def violations(root: Path) -> list[str]:
         folder = folder_of(".".join((PACKAGE, ENGINE, *relative.with_suffix("").parts)))
         if folder == "__init__":
             continue
-        for line, name in imports(path):
+        for line, name in imports(path).all:
             target = folder_of(name)
             allowed = target in FOLDERS and FOLDERS.index(target) <= FOLDERS.index(folder)
             if not allowed and (relative.as_posix(), target) not in EXCEPTIONS:
@@ -105,7 +134,7 @@ def undeclared(root: Path) -> list[str]:
     found = []
     for package in (PACKAGE, "rushlight_audio", "rushlight_vision"):
         for path in sorted((root / package).rglob("*.py")):
-            asked = {name.split(".")[0] for name in at_the_top(ast.parse(path.read_text(encoding="utf-8")))}
+            asked = {name.split(".")[0] for name in imports(path).top}
             name = path.relative_to(root).as_posix()
             for missing in sorted(asked - brought - {*ABOUT_ANOTHER.get(name, "").split()}):
                 found.append(f"{name}: imports {missing}, which an installation does not bring")
@@ -126,7 +155,7 @@ def at_the_top(tree: ast.Module) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found.update(f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, (ast.If, ast.Try)):
-            annotations = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+            annotations = isinstance(node, ast.If) and _for_annotations(node)
             waiting += node.orelse if annotations else [*node.body, *node.orelse]
     return found
 
@@ -137,7 +166,7 @@ def graph(root: Path) -> dict[str, set[str]]:
     named = {".".join(name.parts).removesuffix(".__init__"): path for name, path in files.items()}
     made: dict[str, set[str]] = {}
     for module, path in named.items():
-        asked = at_the_top(ast.parse(path.read_text(encoding="utf-8")))
+        asked = imports(path).top
         targets = {name if name in named else name.rpartition(".")[0] for name in asked}
         made[module] = (targets & named.keys()) - {module, PACKAGE}
     return made
@@ -169,9 +198,9 @@ def unexplained(root: Path) -> list[str]:
     """Imports of the package that are not at the top of their file, without a comment there or above them."""
     found = []
     for path in sorted((root / PACKAGE).rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        lines = text.splitlines()
-        for line in sorted(_late_imports(ast.parse(text))):
+        late = sorted(imports(path).late)
+        lines = path.read_text(encoding="utf-8").splitlines() if late else []
+        for line in late:
             if not _is_explained(lines, line - 1):
                 found.append(
                     f"{path.relative_to(root)}:{line}: a late import that does not say why it is late"
@@ -179,17 +208,13 @@ def unexplained(root: Path) -> list[str]:
     return found
 
 
-def _late_imports(tree: ast.Module) -> set[int]:
-    """The lines of the package's imports inside functions, and of `if TYPE_CHECKING:`."""
-    found: set[int] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            found.add(node.lineno)
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            for part in ast.walk(node):
-                if isinstance(part, ast.ImportFrom) and (part.module or "").split(".")[0] == PACKAGE:
-                    found.add(part.lineno)
-    return found
+def _late_imports(f: ast.FunctionDef | ast.AsyncFunctionDef) -> set[int]:
+    """The lines of the package's imports inside a function."""
+    return {
+        part.lineno
+        for part in statements(f)
+        if isinstance(part, ast.ImportFrom) and (part.module or "").split(".")[0] == PACKAGE
+    }
 
 
 def _is_explained(lines: list[str], index: int) -> bool:

@@ -12,53 +12,50 @@ import ast
 import sys
 from pathlib import Path
 
+from statements import statements
+
 FILE_LINES, FUNCTION_LINES = 700, 60
 PACKAGES = ("rushlight", "rushlight_audio", "rushlight_vision")
 
 
 def functions(path: Path) -> list[tuple[str, int]]:
     """(name, lines) of every function of a file."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return [
-        (node.name, (node.end_lineno or node.lineno) - node.lineno + 1)
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-    ]
+    return measures(path)[1]
 
 
-def code(path: Path) -> int:
-    """Lines of code of a file."""
+def measures(path: Path) -> tuple[int, list[tuple[str, int]]]:
+    """Lines of code of a file, and (name, lines) of its functions."""
     text = path.read_text(encoding="utf-8")
-    count = sum(bool(line.strip()) and not line.lstrip().startswith("#") for line in text.splitlines())
-    for node in ast.walk(ast.parse(text)):
-        if (
-            isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
-            and ast.get_docstring(node, clean=False) is not None
-        ):
-            first = node.body[0]
-            lines = text.splitlines()[first.lineno - 1 : first.end_lineno]
-            count -= sum(bool(line.strip()) and not line.lstrip().startswith("#") for line in lines)
-    return count
+    says = [bool(line.strip()) and not line.lstrip().startswith("#") for line in text.splitlines()]
+    count, found = sum(says), []
+    for node in statements(ast.parse(text)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            found.append((node.name, (node.end_lineno or node.lineno) - node.lineno + 1))
+        elif not isinstance(node, (ast.Module, ast.ClassDef)):
+            continue
+        if ast.get_docstring(node, clean=False) is not None:
+            count -= sum(says[node.body[0].lineno - 1 : node.body[0].end_lineno])
+    return count, found
 
 
 def main() -> int:
     """Print the report; exit status 1 where something is beyond the measure."""
     root = Path(__file__).resolve().parent.parent
+    packages = {name: sorted((root / name).rglob("*.py")) for name in PACKAGES}
     files = {
-        path: len(path.read_text(encoding="utf-8").splitlines())
-        for name in PACKAGES
-        for path in sorted((root / name).rglob("*.py"))
+        path: len(path.read_text(encoding="utf-8").splitlines()) for p in packages.values() for path in p
     }
+    measured = {path: measures(path) for path in files}
     long_files = [(n, str(path.relative_to(root))) for path, n in files.items() if n > FILE_LINES]
     long_functions = [
         (n, f"{path.relative_to(root)}:{name}()")
-        for path in files
-        for name, n in functions(path)
+        for path, (_, found) in measured.items()
+        for name, n in found
         if n > FUNCTION_LINES
     ]
     for n, what in sorted(long_files, reverse=True) + sorted(long_functions, reverse=True):
         print(f"{n:6} lines  {what}")
-    totals = {name: sum(map(code, (root / name).rglob("*.py"))) for name in PACKAGES}
+    totals = {name: sum(measured[path][0] for path in of) for name, of in packages.items()}
     print(
         f"{len(files)} files, {sum(files.values())} lines, of them code: {totals}; "
         f"{len(long_files)} files over {FILE_LINES}, {len(long_functions)} functions over {FUNCTION_LINES}"
