@@ -11,6 +11,7 @@ from typing import Any
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.device import device
 from rushlight._engine.core.pytree import flatten
+from rushlight._engine.core.services import service
 from rushlight._engine.dispatch import interpreters
 from rushlight._engine.dispatch.interpreters import SIMPLE
 from rushlight._engine.dispatch.overrides import place_by_class
@@ -50,9 +51,12 @@ def _gather(value: Any, found: list[Any]) -> None:
 
 
 class Classes:
-    """The first of the classes of `found` that answers; mode: what was asked before, and did not answer."""
+    """The first of the classes of `found` that answers; mode: what was asked before, and did not answer;
+    told: what the op is called where nobody answers.
+    """
 
-    def __init__(self, found: list[Any], mode: Any = None) -> None:
+    def __init__(self, found: list[Any], mode: Any = None, told: str = "") -> None:
+        self._told = told
         self._types: tuple[Any, ...] = tuple(map(type, found))
         self._mode = mode
 
@@ -68,8 +72,9 @@ class Classes:
                 return result
         asked = [f"  - mode object {self._mode}"] * (self._mode is not None)
         shown = "\n".join(asked + [f"  - tensor subclass {cls}" for cls in self._types])
+        told = self._told or f"torch._ops.{op}"
         raise TypeError(
-            f"Multiple dispatch failed for 'torch._ops.{op}'; all __torch_dispatch__ handlers returned "
+            f"Multiple dispatch failed for '{told}'; all __torch_dispatch__ handlers returned "
             f"NotImplemented:\n\n{shown}\n\nFor more information, try re-running with "
             "TORCH_LOGS=not_implemented"
         )
@@ -144,4 +149,10 @@ def make_wrapper_subclass(
         dtype, str(torch.device(device) if device is not None else torch.get_default_device())
     )
     made._grad_node, made._output_nr, made._storage = None, 0, None
-    return Gradient.requires_grad_(made) if requires_grad else made
+    if requires_grad:
+        Gradient.requires_grad_(made)
+    if dispatch_sizes_strides_policy is not None or dispatch_device or dispatch_layout:
+        service("what an instance answers itself")(
+            made, dispatch_sizes_strides_policy, dispatch_device, dispatch_layout
+        )
+    return made

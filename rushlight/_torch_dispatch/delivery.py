@@ -241,6 +241,8 @@ def tell(
     finally:
         LOCAL.enabled = call.enabled
         CALLS.stack.pop()
+    if not isinstance(found, Tensor) and found is not None and op._schema.returns:
+        _check(op, found)
     result = found if take is None else found[take]
     if old is not None and written is not None and not call.ran:
         with interpreters.unheard():
@@ -256,6 +258,15 @@ def tell(
                     source = once()
                 _hand_over(source, result, call)
     return result
+
+
+def _check(op: Any, found: Any) -> None:
+    """RuntimeError where a listener gives what an op of this signature cannot give."""
+    told = op._schema.returns
+    if len(told) == 1 and told[0].type in ("Tensor", "Tensor?"):
+        raise RuntimeError(f"Unable to cast {found} to Tensor")
+    if len(told) > 1 and not isinstance(found, (list, tuple)):
+        raise RuntimeError(f"Object of type '{type(found).__name__}' is not an instance of 'sequence'")
 
 
 def _by_rule(

@@ -235,6 +235,10 @@ def _view(plain: Any, self: Any, *given: Any, dtype: Any = None, **named: Any) -
     return found.detach()  # it has no gradient
 
 
+def _record_stream(plain: Any, self: Any, s: Any) -> None:
+    ask("record_stream.default", (self, s), {}, lambda: plain(self, s))
+
+
 def _set_(
     plain: Any,
     self: Any,
@@ -339,6 +343,7 @@ _TOLD: dict[str, Callable[..., Any]] = {
     "zero_": _zero_,
     "resize_": _resize_,
     "set_": _set_,
+    "record_stream": _record_stream,
     "view": _view,
     "item": _item,
     "__getitem__": _getitem,

@@ -11,6 +11,8 @@ from rushlight._engine.core import accelerator
 from rushlight._engine.core.device import device as device_of
 from rushlight._engine.tensors.kind import unavailable
 
+_NUMBERS = ("stream_id", "device_index", "device_type")
+
 
 def nothing(*given: Any) -> None:
     """Nothing to wait for."""
@@ -74,10 +76,26 @@ class Event(_Queued):
 
 class Stream(_Queued):
     """A device's queue. device: by default the accelerator, else "cpu"; RuntimeError for others. A context in
-    which work goes to it.
+    which work goes to it. stream_id, device_index, device_type: a queue of these numbers, without a device.
     """
 
     stream_id, device_index, device_type = 0, -1, 0
+
+    def __init__(self, device: Any = None, **options: Any) -> None:
+        numbers = {name: options.pop(name) for name in _NUMBERS if name in options}
+        if not numbers:
+            super().__init__(device, **options)
+            return
+        if len(numbers) < len(_NUMBERS):
+            raise TypeError(f"a stream has all of {', '.join(_NUMBERS)}, or a device")
+        self.__dict__.update(numbers)
+        names = {0: "cpu", 1: "cuda"}
+        self.device = device_of(names.get(numbers["device_type"], "cpu"), numbers["device_index"])
+
+    def __repr__(self) -> str:
+        where = f"device_type={self.device.type}, device_index={self.device_index}"
+        return f"torch.Stream {where}, stream_id={self.stream_id}"
+
     wait_event, record_event, wait_stream, __exit__ = nothing, _unsupported, _unsupported, nothing
 
     def __enter__(self) -> Stream:

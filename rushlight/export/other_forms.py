@@ -10,6 +10,8 @@ import rushlight as torch
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch import out_arguments
 from rushlight._engine.dispatch.dispatcher import lookup
+from rushlight._prims_common import layouts
+from rushlight._torch_dispatch import answers
 from rushlight.export import spellings
 
 
@@ -104,11 +106,28 @@ def _assert_tensor_metadata(a: Any, **facts: Any) -> None:
         listener._assert_metadata(a)
 
 
-def _sym_size(self: Any, dim: int) -> Any:
-    """A size; symbolic in a program that is recorded again, where it is the program that asks."""
+def _sym_size(self: Any, dim: int | None = None) -> Any:
+    """A size, or all; symbolic in a program that is recorded again, where it is the program that asks."""
     listener = _listener()
     told = listener is not None and listener.symbolic
-    return (listener.sizes(self) if told else self.shape)[dim]
+    found = listener.sizes(self) if told else self.shape
+    return found if dim is None else found[dim]
+
+
+def _dense(self: Any) -> bool:
+    """Whether the elements of a tensor fill its memory, each place once, in any order."""
+    own = answers.ask(self, "is_non_overlapping_and_dense")
+    return bool(layouts.is_non_overlapping_and_dense(self) if own is None else own)
+
+
+def _is_like(self: Any, memory_format: Any) -> bool:
+    """Whether the strides of a tensor are in the order of a memory format."""
+    own = answers.ask(self, "is_strides_like_format", memory_format)
+    if own is not None:
+        return bool(own)
+    if self.dim() != {torch.channels_last: 4, torch.channels_last_3d: 5}.get(memory_format):
+        return False
+    return layouts.are_strides_like_channels_last_or_false(self.shape, self.stride())
 
 
 def _overwritten(self: Any, src: Any) -> Any:
@@ -147,6 +166,11 @@ def special(schema: Any) -> Callable[..., Any] | None:
         "detach": lambda self: self.detach(),
         "alias": lambda self: self.view_as(self),
         "sym_size": _sym_size,
+        "size": lambda self, dim=None: self.size() if dim is None else self.size(dim),
+        "stride": (strides := lambda self, dim=None: self.stride() if dim is None else self.stride(dim)),
+        "sym_stride": strides,
+        "is_non_overlapping_and_dense": _dense,
+        "is_strides_like_format": _is_like,
         "item": lambda self: self.item(),
         "_assert_tensor_metadata": _assert_tensor_metadata,
         "contiguous": lambda self, memory_format: self.contiguous(

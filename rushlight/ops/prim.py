@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rushlight import Tensor
+from rushlight import Tensor, device as Device
 from rushlight.jit.program.runtime import code
 from rushlight.library import Library
 
@@ -21,5 +21,12 @@ def layout(a: Tensor) -> int:
     return code(a.layout)
 
 
+def device(a: Tensor) -> Device:
+    """Where a tensor is."""
+    return a.device
+
+
+_LIBRARY.define("device(Tensor a) -> Device")
+_LIBRARY.impl("device", device, "CompositeExplicitAutograd")
 _LIBRARY.define("layout(Tensor a) -> Layout")
 _LIBRARY.impl("layout", layout, "CompositeExplicitAutograd")

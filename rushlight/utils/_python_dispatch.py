@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from rushlight._engine.dispatch import interpreters
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor, storage
 from rushlight._torch_dispatch import classes, delivery, methods
 
 __all__ = [
@@ -194,14 +194,29 @@ def transform_subclass(t: Any, callback: Any, outer_size: Any = None, outer_stri
 
 
 def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> Any:
-    """`out`, as an op of this signature gives it: what it writes to is given back itself."""
+    """`out`, as an op of this signature gives it: what it writes to is given back itself, and a view has the
+    storage of what it is a view of.
+    """
     params = func._schema.arguments
     given = dict(zip([p.name for p in params], args, strict=False)) | dict(kwargs or {})
     written = [p.name for p in params if "!" in p.type or (func._schema.writes and p is params[0])]
     if not func._schema.writes:
+        _share(func._schema, given, out)
         return out
     values = [given[name] for name in written if name in given]
     return values[0] if len(values) == 1 else tuple(values) if values else out
+
+
+def _share(schema: Any, given: dict[str, Any], out: Any) -> None:
+    """Give views that have no memory of their own the storage of the argument that they are views of."""
+    bases = [given[p.name] for p in schema.arguments if p.alias_info is not None and p.name in given]
+    if len(bases) != 1 or not isinstance(bases[0], Tensor) or not bases[0]._kind.on_meta:
+        return
+    results = out if len(schema.returns) > 1 else [out]
+    for told, found in zip(schema.returns, results, strict=False):
+        for view in found if isinstance(found, (list, tuple)) else [found]:
+            if told.alias_info is not None and isinstance(view, Tensor) and view._kind.on_meta:
+                view._storage = storage(bases[0])
 
 
 def _detect_infra_mode(key: Any) -> Any:

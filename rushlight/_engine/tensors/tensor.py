@@ -36,7 +36,8 @@ from rushlight._engine.tensors.storages.storage import INFERRING, Storage, fresh
 
 def lookup(namespace: str, name: str) -> Callable[..., Any] | None:
     """The callable generated from a row, or None where the table has no such name."""
-    return service("callable of a public name")(namespace, name)
+    found: Callable[..., Any] | None = service("callable of a public name")(namespace, name)
+    return found
 
 
 # Classes with a __torch_dispatch__ of their own.
@@ -100,7 +101,8 @@ class Tensor(Operators, Geometry, Conversion, Gradient, Older, metaclass=TensorM
     def __new__(cls, *args: Any, **kwargs: Any) -> Tensor:
         from rushlight._engine.tensors.construction.legacy import legacy_new  # it imports this file
 
-        return legacy_new(cls, args, kwargs)
+        made: Tensor = legacy_new(cls, args, kwargs)
+        return made
 
     def __dir__(self) -> list[str]:
         fields = {name for name in Tensor.__slots__ if name[:2] != "__"}
@@ -119,16 +121,29 @@ class Tensor(Operators, Geometry, Conversion, Gradient, Older, metaclass=TensorM
 
     def as_subclass(self, cls: type) -> Any:
         """A view of the whole tensor that is an instance of `cls`, a subclass of Tensor."""
-        return lookup("operator", "as_subclass")(self, cls)
+        run: Any = lookup("operator", "as_subclass")
+        return run(self, cls)
 
     @staticmethod
-    def _make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:
+    def _make_subclass(
+        cls: type,
+        data: Any,
+        require_grad: bool = False,
+        dispatch_sizes_strides_policy: str | None = None,
+        dispatch_device: bool = False,
+        dispatch_layout: bool = False,
+    ) -> Any:
         """The same data outside the graph, as an instance of `cls`."""
         made = alias(data, cls=cls)
         if require_grad and made._kind.dtype.category < FLOATING:
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         # Not by the methods of `cls`, which may ask for what it has not been given yet.
-        return Gradient.requires_grad_(made) if require_grad else made
+        if require_grad:
+            Gradient.requires_grad_(made)
+        if dispatch_sizes_strides_policy is not None or dispatch_device or dispatch_layout:
+            told = dispatch_sizes_strides_policy, dispatch_device, dispatch_layout
+            service("what an instance answers itself")(made, *told)
+        return made
 
     @staticmethod
     def _make_wrapper_subclass(cls: type, size: Any, *more: Any, **options: Any) -> Any:
@@ -173,7 +188,7 @@ for _name in (*completion.names("Tensor"), "_follow_"):
 
 # The same slot by other names: as fast to read, but where it is empty __getattr__ knows which was asked for.
 # `_array` is asked for values, `_memory` for the memory as it lies, `_geometry` for sizes and strides alone.
-ARRAY = Tensor.__dict__["_array"]
+ARRAY: Any = Tensor.__dict__["_array"]
 Tensor._memory = Tensor._geometry = ARRAY
 
 _new = object.__new__

@@ -70,10 +70,10 @@ def _parts(ep: ExportedProgram, extra: dict[str, Any], opset_version: Any) -> di
         paths: dict[Any, str] = {}
         shared: dict[Any, set[Any]] = {}
         for t in tensors.values():
-            own = t.untyped_storage().data_ptr() if t.numel() else (tuple(t.shape), t.dtype)
+            own = t.untyped_storage()._cdata if t.numel() else (tuple(t.shape), t.dtype)
             shared.setdefault(own, set()).add((t.storage_offset(), tuple(t.shape), t.stride()))
         for key, t in tensors.items():
-            own = t.untyped_storage().data_ptr() if t.numel() else (tuple(t.shape), t.dtype)
+            own = t.untyped_storage()._cdata if t.numel() else (tuple(t.shape), t.dtype)
             path = paths.setdefault(own, f"{name}_{len(paths)}")
             described = t.detach()
             if len(shared[own]) > 1:  # views of one memory, which is written as a whole

@@ -28,7 +28,8 @@ class UntypedStorage:
     """
 
     __module__ = f"{package()}.storage"
-    __slots__ = ("_shared", "_view", "device", "__dict__", "__weakref__")
+    # _unreal: it is of a tensor that says it lies on a device, and has no memory.
+    __slots__ = ("_shared", "_unreal", "_view", "device", "__dict__", "__weakref__")
 
     def __init__(self, size: Any = 0, *, device: Any = "cpu") -> None:
         where = kind(uint8, as_device(device)).device
@@ -41,7 +42,7 @@ class UntypedStorage:
 
     def _hold(self, flat: np.ndarray[Any, Any]) -> None:
         self._shared, self._view, self.device = Storage(), flat, flat.device.where if is_away(flat) else CPU
-        self._shared._bytes = flat
+        self._shared._bytes, self._unreal = flat, False
         self._known()
 
     def _known(self) -> None:
@@ -60,6 +61,7 @@ class UntypedStorage:
             return found
         made: UntypedStorage = object.__new__(cls)
         made._shared, made._view, made.device = memory, t._memory, t._kind.device
+        made._unreal = t._kind.on_meta and made.device is not META and not hasattr(t, "fake_mode")
         made._known()
         return made
 
@@ -135,6 +137,10 @@ class UntypedStorage:
     def _bytes(self) -> Any:
         return self._shared.bytes(self._view)
 
+    def _check(self) -> None:
+        if self._unreal:
+            raise RuntimeError("Attempted to access the data pointer on an invalid python storage.")
+
     @property
     def __array_interface__(self) -> Any:
         return self._bytes().__array_interface__
@@ -154,7 +160,8 @@ class UntypedStorage:
         return 1
 
     def data_ptr(self) -> int:
-        """The address of the first byte; 0 when empty."""
+        """The address of the first byte; 0 when empty. RuntimeError where there is no memory."""
+        self._check()
         return address(self._bytes()) if self.nbytes() and self.device.type != "meta" else 0
 
     def __len__(self) -> int:
@@ -167,6 +174,7 @@ class UntypedStorage:
         """A byte, or for a slice a storage that shares the bytes."""
         if self.device.type == "meta":
             raise NotImplementedError("Not available for 'meta' device type")
+        self._check()
         if isinstance(index, slice):
             if index.step not in (None, 1):
                 raise RuntimeError(
@@ -287,6 +295,7 @@ class UntypedStorage:
 
     def tolist(self) -> list[int]:
         """The bytes as ints."""
+        self._check()
         return list(self._bytes().tolist())
 
     def resizable(self) -> bool:
