@@ -70,3 +70,33 @@ def test_small_inverses(n: int) -> None:
     assert torch.linalg.inv_ex(a).info.nonzero().tolist() == [[1, 3]]
     with pytest.raises(torch.linalg.LinAlgError, match="The diagonal element 1 is zero"):
         torch.linalg.inv(a)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(65, 65), (150, 70), (70, 150)])
+def test_large_matrices_are_decomposed_in_blocks(rows: int, columns: int) -> None:
+    a = torch.randn(2, rows, columns, dtype=torch.float64)
+    p, low, up = torch.linalg.lu(a)
+    torch.testing.assert_close(p @ low @ up, a)
+    assert low.abs().max() <= 1  # rows were exchanged by the largest element
+    alone = torch.linalg.lu_factor(a[0])
+    for one, both in zip(alone, torch.linalg.lu_factor(a), strict=True):
+        torch.testing.assert_close(one, both[0])
+
+
+@pytest.mark.parametrize("upper", [False, True])
+def test_large_triangles_are_undone_in_blocks(upper: bool) -> None:
+    a = torch.randn(2, 131, 131, dtype=torch.float64) / 131 + 2 * torch.eye(131, dtype=torch.float64)
+    b = torch.randn(2, 131, 9, dtype=torch.float64)
+    x = torch.linalg.solve_triangular(a, b, upper=upper)
+    torch.testing.assert_close((a.triu() if upper else a.tril()) @ x, b)
+
+
+@pytest.mark.parametrize("n", [64, 100])
+def test_equations_and_inverses_of_large_matrices(n: int) -> None:
+    a, b = torch.randn(3, n, n, dtype=torch.float64), torch.randn(3, n, 4, dtype=torch.float64)
+    torch.testing.assert_close(a @ torch.linalg.solve(a, b), b)
+    eye = torch.eye(n, dtype=torch.float64).expand(3, n, n)
+    torch.testing.assert_close(a @ torch.linalg.inv(a), eye, rtol=1e-7, atol=1e-7)
+    a[1] = 0
+    found, info = torch.linalg.solve_ex(a, b)
+    assert info.tolist() == [0, 1, 0] and not found[0].isnan().any()

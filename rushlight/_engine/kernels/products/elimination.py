@@ -7,6 +7,7 @@ for a whole batch (ops/linalg/lu.py).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Any
 
@@ -23,19 +24,22 @@ Array = np.ndarray[Any, Any]
 # The most columns that are eliminated one by one; steps of all matrices from which on threads share them out.
 MOST, _PARALLEL = 64, 1 << 17
 _KINDS = {"float32": "float", "float64": "double"}
+_NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
-def eliminated(lu: Array, pivots: Array, info: Array) -> bool:
+def eliminated(lu: Array, pivots: Array, info: Array, start: int = 0, stop: int | None = None) -> bool:
     """Decompose dense matrices (count, m, n) in place, as LAPACK's getrf packs them; whether it was done.
 
-    pivots: (count, min(m, n)) and info: (count,), of int32; these are 0 before.
+    pivots: (count, min(m, n)) and info: (count,), of int32; these are 0 before. With `stop`, only the columns
+    from `start` on up to it, below row `start`: the others' rows are exchanged alike.
     """
-    count, rows, columns = lu.shape
-    small = min(rows, columns)
+    _, rows, columns = lu.shape
+    until = columns if stop is None else stop
+    small = min(rows, until) - start
     if not (_usual(lu) and 0 < small <= MOST):
         return False
     threads = parallel.get_num_threads() if lu.size * small >= _PARALLEL else 1
-    _call(lu.dtype.name, count, rows, columns)(threads, lu, pivots, info)
+    _call(lu.dtype.name, lu.shape, start, until)(threads, lu, pivots, info)
     return True
 
 
@@ -53,7 +57,7 @@ def substituted(a: Array, x: Array, upper: bool, unit: bool) -> bool:
 
 
 def _usual(a: Array) -> bool:
-    known = a.dtype.name in _KINDS and a.size and settings.kernels != "numpy"
+    known = a.dtype.char in "fd" and a.size and settings.kernels != "numpy"
     return bool(known and target.available() and team.possible())
 
 
@@ -67,7 +71,7 @@ def _substitution(of: str, shape: Any, steps_a: Any, steps_x: Any, upper: bool, 
     jobs[:, 2], jobs[:, 3:] = np.minimum(each, count - first), (n, wide, *steps_a, *steps_x)
     loop = native.address(
         "substitution",
-        f"{of} {upper} {unit}",
+        f"{of} {upper} {unit} {target.lanes(of)}",
         lambda module, name: _substitute(module, name, of, upper, unit),
     )
     return team.Call(team.CallStage(loop, jobs, range(2), 2, np.zeros(1, np.int64)))
@@ -90,59 +94,98 @@ def _substitute(module: Module, name: str, of: str, upper: bool, unit: bool) -> 
             i = place(step)
             own, across = f.at(found, f.i64("mul", i, line_x)), f.i64("mul", i, size)
             if not unit:
-                pivot = f.load(kind, f.at(matrix, f.i64("mul", i, line_a)), across)
-                with f.counted(wide) as k:
-                    at = f.at(own, f.i64("mul", k, size))
-                    f.store(kind, f.op(f"fdiv {kind} {f.load(kind, at)}, {pivot}"), at)
+                pivot = _Number(f, kind, f.load(kind, f.at(matrix, f.i64("mul", i, line_a)), across))
+                for of_type, bytes_ in _line(f, kind, "0", wide):
+                    at = f.at(own, bytes_)
+                    quotient = f.op(f"fdiv {of_type} {f.load(of_type, at)}, {pivot.of[of_type]}")
+                    f.store(of_type, quotient, at)
             with f.loop(n, f.i64("add", step, 1)) as later:
                 r = place(later)
-                factor = f.load(kind, f.at(matrix, f.i64("mul", r, line_a)), across)
-                line = f.at(found, f.i64("mul", r, line_x))
-                with f.counted(wide) as k:
-                    bytes_ = f.i64("mul", k, size)
-                    term = f.op(f"fmul {kind} {factor}, {f.load(kind, own, bytes_)}")
-                    at = f.at(line, bytes_)
-                    f.store(kind, f.op(f"fsub {kind} {f.load(kind, at)}, {term}"), at)
+                factor = _Number(f, kind, f.load(kind, f.at(matrix, f.i64("mul", r, line_a)), across))
+                _take_off(f, kind, f.at(found, f.i64("mul", r, line_x)), factor, own, "0", wide)
     close(f)
 
 
+class _Number:
+    """A number as operand of the types of `_line`."""
+
+    def __init__(self, f: Function, kind: str, scalar: str) -> None:
+        vector = _vector(kind)
+        one = f.op(f"insertelement {vector} poison, {kind} {scalar}, i64 0")
+        zeros = f"<{target.lanes(_NAMES[kind])} x i32> zeroinitializer"
+        spread = f.op(f"shufflevector {vector} {one}, {vector} poison, {zeros}")
+        self.of = {kind: scalar, vector: spread}
+
+
+def _vector(kind: str) -> str:
+    return f"<{target.lanes(_NAMES[kind])} x {kind}>"
+
+
+def _line(f: Function, kind: str, begin: str, end: str) -> Iterator[tuple[str, str]]:
+    """(type, byte offset) to write code for: vectors of the elements from begin to end, then what is left."""
+    lanes, size = target.lanes(_NAMES[kind]), np.dtype(_NAMES[kind]).itemsize
+    whole = f.i64("udiv", f.i64("sub", end, begin), lanes)
+    with f.counted(whole) as k:
+        yield _vector(kind), f.i64("mul", f.i64("add", begin, f.i64("mul", k, lanes)), size)
+    rest = f.i64("add", begin, f.i64("mul", whole, lanes))
+    with f.counted(f.i64("sub", end, rest)) as k:
+        yield kind, f.i64("mul", f.i64("add", rest, k), size)
+
+
+def _take_off(f: Function, kind: str, line: str, factor: _Number, other: str, begin: str, end: str) -> None:
+    """Take `factor` times another line from a line."""
+    for of, bytes_ in _line(f, kind, begin, end):
+        term = f.op(f"fmul {of} {factor.of[of]}, {f.load(of, other, bytes_)}")
+        at = f.at(line, bytes_)
+        f.store(of, f.op(f"fsub {of} {f.load(of, at)}, {term}"), at)
+
+
 @lru_cache(maxsize=64)
-def _call(of: str, count: int, rows: int, columns: int) -> team.Call:
+def _call(of: str, shape: tuple[int, int, int], start: int, stop: int) -> team.Call:
+    count, rows, columns = shape
     small, size = min(rows, columns), np.dtype(of).itemsize
-    each = max(1, _PARALLEL // (8 * rows * columns * small))
+    each = max(1, _PARALLEL // (8 * rows * columns * (stop - start)))
     first = np.arange(0, count, each)
-    jobs = np.empty((len(first), 7), np.int64)
-    for column, step in enumerate((rows * columns * size, small * 4, 4)):
-        jobs[:, column] = first * step
-    jobs[:, 3], jobs[:, 4:] = np.minimum(each, count - first), (rows, columns, small)
+    jobs = np.empty((len(first), 9), np.int64)
+    jobs[:, 0] = first * (rows * columns * size)
+    jobs[:, 1], jobs[:, 2] = first * (small * 4), first * 4
+    jobs[:, 3], jobs[:, 4:] = np.minimum(each, count - first), (rows, columns, small, start, stop)
     return team.Call(team.CallStage(_loop(of), jobs, range(3), 3, np.zeros(1, np.int64)))
 
 
 @cache
 def _loop(of: str) -> int:
-    return native.address("elimination", of, lambda module, name: _Elimination(module, name, of).write())
+    return native.address(
+        "elimination", f"{of} {target.lanes(of)}", lambda module, name: _Elimination(module, name, of).write()
+    )
 
 
 class _Elimination:
-    """The IR. args: matrices, pivots, infos. dims: how many, rows, columns, the smaller of these."""
+    """The IR. args: matrices, pivots, infos. dims: how many, rows, columns, the smaller of these, the columns
+    from which on and up to which to eliminate.
+    """
 
     def __init__(self, module: Module, name: str, of: str) -> None:
         self.kind, self.size = _KINDS[of], np.dtype(of).itemsize
         self.f = f = Function(module, HEADER.format(name))
         self.absolute = f"@llvm.fabs.f{8 * self.size}"
         module.declare(self.absolute, f"declare {self.kind} {self.absolute}({self.kind})")
+        module.declare("smin", "declare i64 @llvm.smin.i64(i64, i64)")
         self.matrices, self.pivots, self.infos = (f.load("ptr", "%args", SLOT * k) for k in range(3))
-        self.count, self.rows, self.columns, self.small = (f.load("i64", "%dims", SLOT * k) for k in range(4))
+        self.count, self.rows, self.columns, self.small, self.first, self.until = (
+            f.load("i64", "%dims", SLOT * k) for k in range(6)
+        )
         self.line = f.i64("mul", self.columns, self.size)
 
     def write(self) -> None:
         """Matrix by matrix, column by column."""
         f = self.f
         whole = f.i64("mul", self.rows, self.line)
+        last = f.op(f"call i64 @llvm.smin.i64(i64 {self.small}, i64 {self.until})")
         with f.counted(self.count) as number:
             a = f.at(self.matrices, f.i64("mul", number, whole))
             first = f.i64("mul", number, self.small)
-            with f.counted(self.small) as j:
+            with f.loop(last, self.first) as j:
                 best = self._largest(a, j)
                 place = f.op(f"trunc i64 {f.i64('add', best, 1)} to i32")
                 f.store("i32", place, self.pivots, f.i64("mul", f.i64("add", first, j), 4))
@@ -173,11 +216,11 @@ class _Elimination:
 
     def _swap(self, one: str, other: str) -> None:
         f = self.f
-        with f.counted(self.columns) as k:
-            p, q = self._at(one, k), self._at(other, k)
-            first, second = f.load(self.kind, p), f.load(self.kind, q)
-            f.store(self.kind, second, p)
-            f.store(self.kind, first, q)
+        for of, bytes_ in _line(f, self.kind, "0", self.columns):
+            p, q = f.at(one, bytes_), f.at(other, bytes_)
+            first, second = f.load(of, p), f.load(of, q)
+            f.store(of, second, p)
+            f.store(of, first, q)
 
     def _pivot(self, top: str, j: str, info: str) -> str:
         """What to divide by: 1 in the place of 0, which is noted."""
@@ -198,7 +241,4 @@ class _Elimination:
             line = f.at(a, f.i64("mul", i, self.line))
             factor = f.op(f"fdiv {kind} {f.load(kind, self._at(line, j))}, {pivot}")
             f.store(kind, factor, self._at(line, j))
-            with f.loop(self.columns, following) as k:
-                term = f.op(f"fmul {kind} {factor}, {f.load(kind, self._at(top, k))}")
-                at = self._at(line, k)
-                f.store(kind, f.op(f"fsub {kind} {f.load(kind, at)}, {term}"), at)
+            _take_off(f, kind, line, _Number(f, kind, factor), top, following, self.until)

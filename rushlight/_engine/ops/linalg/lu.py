@@ -57,8 +57,9 @@ def factor(a: Array) -> tuple[Array, Array, Array]:
     alone = small > _PANEL or not service("elimination")(lu, pivots, info)
     for start in range(0, small * alone, _PANEL):
         stop = min(start + _PANEL, small)
-        for j in range(start, stop):
-            _eliminate(lu, pivots, info, each, j, stop)
+        if not service("elimination")(lu, pivots, info, start, stop):
+            for j in range(start, stop):
+                _eliminate(lu, pivots, info, each, j, stop)
         if stop < wide:
             _follow(lu, start, stop)
     return (lu.reshape(a.shape), pivots.reshape(*a.shape[:-2], small), info.reshape(a.shape[:-2]))
@@ -87,10 +88,11 @@ def _eliminate(lu: Array, pivots: Array, info: Array, each: Array, j: int, stop:
 
 def _follow(lu: Array, start: int, stop: int) -> None:
     """The columns behind a panel: their part of U, then one product for what is left."""
-    # Turned round, the panel's L is upper triangular: LAPACK only has to substitute back.
-    lower = np.tril(lu[:, start:stop, start:stop], -1) + np.eye(stop - start, dtype=lu.dtype)
-    known = lu[:, start:stop, stop:]
-    known[...] = np.linalg.solve(lower[:, ::-1, ::-1], known[:, ::-1])[:, ::-1]
+    panel, known = lu[:, start:stop, start:stop], lu[:, start:stop, stop:]
+    if not service("substitution")(panel, known, False, True):
+        # Turned round, the panel's L is upper triangular: LAPACK only has to substitute back.
+        lower = np.tril(panel, -1) + np.eye(stop - start, dtype=lu.dtype)
+        known[...] = np.linalg.solve(lower[:, ::-1, ::-1], known[:, ::-1])[:, ::-1]
     if stop < lu.shape[1]:
         lu[:, stop:, stop:] -= product(lu[:, stop:, start:stop], known)
 
@@ -98,6 +100,11 @@ def _follow(lu: Array, start: int, stop: int) -> None:
 def order_of(pivots: Array, rows: int) -> Array:
     """The permutation (as indices) that a sequence of row swaps makes."""
     flat = pivots.reshape(prod(pivots.shape[:-1]), pivots.shape[-1])
+    if len(flat) == 1:  # numbers of Python are exchanged faster than elements of arrays
+        numbers = list(range(rows))
+        for j, place in enumerate(flat[0].tolist()):
+            numbers[j], numbers[place - 1] = numbers[place - 1], numbers[j]
+        return np.array(numbers).reshape(*pivots.shape[:-1], rows)
     order = np.tile(np.arange(rows), (len(flat), 1))
     each = np.arange(len(flat))
     for j in range(flat.shape[1]):

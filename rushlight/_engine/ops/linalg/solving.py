@@ -11,7 +11,8 @@ from rushlight._engine.core.dtype import int32
 from rushlight._engine.core.results import named
 from rushlight._engine.core.services import service
 from rushlight._engine.names.deprecations import deprecated
-from rushlight._engine.ops.linalg.lu import factor
+from rushlight._engine.ops.linalg.lu import factor, order_of
+from rushlight._engine.ops.linalg.matmul import product
 from rushlight._engine.ops.linalg.matrix_checks import (
     SINGULAR,
     batch_of,
@@ -28,7 +29,7 @@ from rushlight._engine.ops.linalg.matrix_checks import (
 )
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
-# Rows up to which machine code solves matrix by matrix, and inverts them.
+# Rows that machine code solves at once, and up to which it inverts matrices.
 _SMALL, _TINY = 64, 8
 
 # --- triangular equations -------------------------------------------------------------------------
@@ -47,15 +48,33 @@ def solve_upper(a: Array, b: Array) -> Array:
         return x
 
 
+def _substituted(a: Array, x: Array, upper: bool, unit: bool) -> bool:
+    """Replace x by what triangles make of it, some rows at a time, which a product then takes off the others;
+    whether there is machine code for that.
+    """
+    starts = range(0, x.shape[1], _SMALL)
+    for start in starts[::-1] if upper else starts:
+        own = slice(start, start + _SMALL)
+        others = slice(0, start) if upper else slice(start + _SMALL, None)
+        if not service("substitution")(a[:, own, own], x[:, own], upper, unit):
+            return False
+        if x[:, others].size:
+            x[:, others] -= product(a[:, others, own], x[:, own])
+    return True
+
+
 @opaque(name="_solve_triangular", where=("aten",), node="linalg_solve_triangular")
 def _solve_triangular(A, B, upper: bool, unit: bool) -> Array:
     """X with A X = B, where only one triangle of A is read (and its diagonal counts as ones if unit)."""
     n, wide = B.shape[-2:]
-    if 0 < n <= _SMALL and A.dtype == B.dtype:
-        batch = batch_of(A, B)
-        x = np.array(np.broadcast_to(B, (*batch, n, wide)), order="C").reshape(prod(batch), n, wide)
-        a = np.ascontiguousarray(np.broadcast_to(A, (*batch, n, n))).reshape(prod(batch), n, n)
-        if service("substitution")(a, x, upper, unit):
+    if n and A.dtype == B.dtype:
+        batch = A.shape[:-2]
+        if batch != B.shape[:-2]:
+            batch = batch_of(A, B)
+            A, B = (np.broadcast_to(o, (*batch, *o.shape[-2:])) for o in (A, B))
+        count = prod(batch)
+        x, a = B.copy("C").reshape(count, n, wide), np.ascontiguousarray(A).reshape(count, n, n)
+        if _substituted(a, x, upper, unit):
             return columns(x.reshape(*batch, n, wide))
     if not upper:
         # Rows and columns turned round, a lower triangle is an upper one.
@@ -140,9 +159,30 @@ def _spoiled(found: Array, info: Array) -> Array:
     return found
 
 
+def _by_factors(A: Array, B: Array) -> Array | None:
+    """X with A X = B by an LU decomposition in blocks.
+
+    None for small or singular matrices, and where there is no machine code.
+    """
+    n, wide = B.shape[-2:]
+    usual = n >= _SMALL and A.dtype == B.dtype and A.dtype.char in "fd" and A.shape[:-2] == B.shape[:-2]
+    if not usual or not B.size or not service("suits the team")(A, B):
+        return None
+    lu, pivots, info = factor(A)
+    if info.any():
+        return None
+    count = prod(A.shape[:-2])
+    a, x = lu.reshape(count, n, n), np.take_along_axis(B, order_of(pivots, n)[..., None], -2)
+    x = x.reshape(count, n, wide)
+    done = _substituted(a, x, False, True) and _substituted(a, x, True, False)
+    return x.reshape(B.shape) if done else None
+
+
 @opaque(name="_solve", where=("aten",), node="linalg_solve_ex")
 def _solve(A, B) -> tuple[Array, Array]:
     """(X with A X = B, info); X is nan where A is singular."""
+    if (found := _by_factors(A, B)) is not None:
+        return columns(found), infos(A)
     try:
         return columns(np.linalg.solve(A, B)), infos(A)
     except np.linalg.LinAlgError:
@@ -205,6 +245,10 @@ def _inverse(A) -> tuple[Array, Array]:
     """(A^-1, info); nan where A is singular."""
     if 0 < A.shape[-1] <= _TINY and (found := _by_elimination(A)) is not None:
         return columns(found), infos(A)
+    if A.shape[-1] >= _SMALL:
+        one = np.broadcast_to(np.eye(A.shape[-1], dtype=A.dtype), A.shape)
+        if (found := _by_factors(A, one)) is not None:
+            return columns(found), infos(A)
     try:
         return columns(np.linalg.inv(A)), infos(A)
     except np.linalg.LinAlgError:

@@ -140,6 +140,8 @@ def _check_shrink(bound: dict[str, Any]) -> None:
     kind, lambd = bound["input"].dtype, bound["lambd"]
     if not kind.is_floating_point:
         return
+    if 0 <= lambd <= 1:  # as a rule
+        return
     most = float(ml_dtypes.finfo(kind.np).max)
     if not 0 <= lambd <= most:
         raise RuntimeError(
