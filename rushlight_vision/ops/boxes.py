@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 import rushlight as torch
@@ -20,15 +18,15 @@ def box_area(boxes: Tensor, fmt: str = "xyxy") -> Tensor:
 
 
 def _check_form(fmt: str) -> None:
-    if fmt not in _FORMATS:
+    if fmt not in ["xyxy", "xywh", "cxcywh"]:
         raise ValueError(f"Unsupported Box Area for given format {fmt}")
 
 
 def _upcast(t: Tensor) -> Tensor:
     """The dtype that products of coordinates are computed in."""
     if t.is_floating_point():
-        return t if t.dtype in (torch.float32, torch.float64) else t.float()
-    return t if t.dtype in (torch.int32, torch.int64) else t.int()
+        return t if t.dtype == torch.float32 or t.dtype == torch.float64 else t.float()
+    return t if t.dtype == torch.int32 or t.dtype == torch.int64 else t.int()
 
 
 def intersections(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
@@ -44,7 +42,7 @@ _box_inter_union = intersections  # torchvision's name, which detectors import
 def box_iou(boxes1: Tensor, boxes2: Tensor, fmt: str = "xyxy") -> Tensor:
     """The share of what two boxes cover together that both cover (Jaccard index): (N, M)."""
     if fmt != "xyxy":
-        boxes1, boxes2 = (box_convert(boxes, fmt, "xyxy") for boxes in (boxes1, boxes2))
+        boxes1, boxes2 = box_convert(boxes1, fmt, "xyxy"), box_convert(boxes2, fmt, "xyxy")
     shared, union = intersections(boxes1, boxes2)
     return shared / union
 
@@ -54,10 +52,14 @@ def hull(a: Tensor, b: Tensor) -> Tensor:
     return torch.max(a[..., 2:], b[..., 2:]) - torch.min(a[..., :2], b[..., :2])
 
 
+def _turned(t: Tensor) -> Tensor:
+    """The angle of a box's diagonal."""
+    return torch.atan((t[..., 2] - t[..., 0]) / (t[..., 3] - t[..., 1]))
+
+
 def unlikeness(a: Tensor, b: Tensor, iou: Tensor, eps: float) -> Tensor:
     """What CIoU takes off for shapes that differ: Zheng et al., AAAI 2020, equations 8, 9 and 11."""
-    turns = [torch.atan((t[..., 2] - t[..., 0]) / (t[..., 3] - t[..., 1])) for t in (a, b)]
-    v = 4 / torch.pi**2 * (turns[0] - turns[1]) ** 2
+    v = 4 / torch.pi**2 * (_turned(a) - _turned(b)) ** 2
     with torch.no_grad():
         alpha = v / (1 - iou + v + eps)
     return alpha * v
@@ -71,12 +73,15 @@ def generalized_box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
     return shared / union - (area - union) / area
 
 
+def _centres(boxes: Tensor) -> Tensor:
+    return (_upcast(boxes[:, :2]) + _upcast(boxes[:, 2:])) / 2
+
+
 def distances(boxes1: Tensor, boxes2: Tensor, eps: float) -> tuple[Tensor, Tensor]:
     """IoU, and the squared distance of centres over that of the hull's corners, (N, M) each."""
     sides = _upcast(hull(boxes1[:, None], boxes2)).clamp(min=0)
     diagonal = sides[..., 0] ** 2 + sides[..., 1] ** 2 + eps
-    centres = [(_upcast(b[:, :2]) + _upcast(b[:, 2:])) / 2 for b in (boxes1, boxes2)]
-    apart = _upcast(centres[0][:, None] - centres[1])
+    apart = _upcast(_centres(boxes1)[:, None] - _centres(boxes2))
     return box_iou(boxes1, boxes2), (apart[..., 0] ** 2 + apart[..., 1] ** 2) / diagonal
 
 
@@ -96,6 +101,13 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     """Indices of the boxes that are kept, best score first: each one drops those worse than itself that
     overlap it by more than `iou_threshold`.
     """
+    if not torch.jit.is_scripting():  # scripts call the op, whose loop over boxes is no script
+        return _nms(boxes, scores, iou_threshold)
+    found: Tensor = torch.ops.torchvision.nms(boxes, scores, iou_threshold)
+    return found
+
+
+def _nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     if boxes.dim() != 2 or boxes.shape[1] != 4:
         raise RuntimeError(f"boxes should be a 2d tensor of 4 columns, got shape {tuple(boxes.shape)}")
     if scores.shape != boxes.shape[:1]:
@@ -134,8 +146,8 @@ def _apart(boxes: Tensor, iou_threshold: float) -> Tensor:
 
 def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: float) -> Tensor:
     """`nms` where boxes of different `idxs` (classes, say) do not drop each other."""
-    if not boxes.numel():
-        return torch.empty(0, dtype=torch.int64, device=boxes.device)
+    if boxes.numel() == 0:
+        return torch.empty((0,), dtype=torch.int64, device=boxes.device)
     apart = idxs.to(boxes) * (boxes.max() + 1)  # each class in a place of its own
     return nms(boxes + apart[:, None], scores, iou_threshold)
 
@@ -170,14 +182,7 @@ def _to_cxcywh(b: Tensor) -> Tensor:
     return torch.cat(((b[..., :2] + b[..., 2:]) / 2, b[..., 2:] - b[..., :2]), -1)
 
 
-_FORMATS: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]] = {
-    "xyxy": (torch.clone, torch.clone),
-    "xywh": (_from_xywh, _to_xywh),
-    "cxcywh": (_from_cxcywh, _to_cxcywh),
-}
-
-
-def _turn(boxes: Tensor) -> tuple[Tensor, ...]:
+def _turn(boxes: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     """x, y, width, height, and cosine and sine of the angle, as floats."""
     x, y, width, height, angle = (boxes if boxes.is_floating_point() else boxes.float()).unbind(-1)
     radians = angle * torch.pi / 180
@@ -210,22 +215,6 @@ def _from_corners(boxes: Tensor) -> Tensor:
     return _like(torch.stack((x, y, width, height, angle), -1), boxes)
 
 
-def _from_centre(boxes: Tensor) -> Tensor:
-    return _moved(boxes, -1)
-
-
-def _to_centre(boxes: Tensor) -> Tensor:
-    return _moved(boxes, 1)
-
-
-# Rotated boxes: to and from a corner, sizes, and degrees against the clock.
-_ROTATED: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]] = {
-    "xywhr": (torch.clone, torch.clone),
-    "cxcywhr": (_from_centre, _to_centre),
-    "xyxyxyxy": (_from_corners, _to_corners),
-}
-
-
 def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
     """Boxes from one form to another: "xyxy", "xywh", "cxcywh", (..., 4); of rotated boxes "xywhr" and
     "cxcywhr", (..., 5), whose angle is in degrees against the clock, and "xyxyxyxy", the corners, (..., 8).
@@ -233,12 +222,40 @@ def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
     ValueError for other names; NotImplementedError from one kind to the other.
     """
     said = f"Unsupported Bounding Box Conversions for given in_fmt {in_fmt} and out_fmt {out_fmt}"
-    if not {in_fmt, out_fmt} <= {*_FORMATS, *_ROTATED}:
+    plain, rotated = ["xyxy", "xywh", "cxcywh"], ["xywhr", "cxcywhr", "xyxyxyxy"]
+    if in_fmt not in plain + rotated or out_fmt not in plain + rotated:
         raise ValueError(said)
-    forms = _ROTATED if in_fmt in _ROTATED else _FORMATS
-    if out_fmt not in forms:
+    if (in_fmt in plain) != (out_fmt in plain):
         raise NotImplementedError(said)
-    return boxes.clone() if in_fmt == out_fmt else forms[out_fmt][1](forms[in_fmt][0](boxes))
+    if in_fmt == out_fmt:
+        return boxes.clone()
+    return _to_form(_from_form(boxes, in_fmt), out_fmt)
+
+
+def _from_form(boxes: Tensor, form: str) -> Tensor:
+    """Boxes as "xyxy", rotated ones as "xywhr"."""
+    if form == "xywh":
+        return _from_xywh(boxes)
+    if form == "cxcywh":
+        return _from_cxcywh(boxes)
+    if form == "cxcywhr":
+        return _moved(boxes, -1)
+    if form == "xyxyxyxy":
+        return _from_corners(boxes)
+    return boxes
+
+
+def _to_form(boxes: Tensor, form: str) -> Tensor:
+    """The other way."""
+    if form == "xywh":
+        return _to_xywh(boxes)
+    if form == "cxcywh":
+        return _to_cxcywh(boxes)
+    if form == "cxcywhr":
+        return _moved(boxes, 1)
+    if form == "xyxyxyxy":
+        return _to_corners(boxes)
+    return boxes
 
 
 def masks_to_boxes(masks: Tensor) -> Tensor:
