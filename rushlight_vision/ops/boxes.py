@@ -103,7 +103,7 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     """
     if not torch.jit.is_scripting():  # scripts call the op, whose loop over boxes is no script
         return _nms(boxes, scores, iou_threshold)
-    found: Tensor = torch.ops.torchvision.nms(boxes, scores, iou_threshold)
+    found: Tensor = torch.ops.torchvision.nms(boxes, scores, iou_threshold)  # type: ignore[attr-defined]
     return found
 
 
