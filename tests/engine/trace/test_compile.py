@@ -555,7 +555,7 @@ def test_an_optimizer_with_a_closure_stays_eager():
     found = []
     for compiled in (False, True):
         model = mlp()
-        optimizer = torch.optim.LBFGS(model.parameters(), lr=0.1)
+        optimizer = torch.optim.LBFGS(model.parameters(), lr=0.1, max_iter=4)
 
         def step(x, y, model=model, optimizer=optimizer):
             def closure():

@@ -44,7 +44,14 @@ class Fusing:
 
     def fuse(self, entries: Sequence[Entry], output: Any) -> list[Entry]:
         """The entries with kernels merged; output: what else reads their results."""
-        fusion = _Fusion(entries, roots(output))
+        fused = self._fused(entries, output, True)
+        known = all(self._over() or compiled(e) for e in fused)
+        # What emitters know of two kernels they know of both as one; if not, each pair is asked for.
+        return fused if known else self._fused(entries, output, False)
+
+    def _fused(self, entries: Sequence[Entry], output: Any, later: bool) -> list[Entry]:
+        """later: a kernel is compiled when all are merged, so that none is that becomes part of another."""
+        fusion = _Fusion(entries, roots(output), later)
         for i in range(len(entries)):
             while not self._over() and fusion.pull(i):
                 pass
@@ -56,9 +63,9 @@ class Fusing:
 
 
 class _Fusion:
-    def __init__(self, entries: Sequence[Entry], live: set[int]) -> None:
+    def __init__(self, entries: Sequence[Entry], live: set[int], later: bool) -> None:
         self.items: list[Entry | None] = list(entries)
-        self.live = live
+        self.live, self.later = live, later
         self.touched = {id(e): (e.reads(), roots(e.outs)) for e in entries}
         self.readers = Counter(r for e in entries for r in self.touched[id(e)][0])
         # What only runs make: calls may write to all else, to gradients too.
@@ -114,7 +121,7 @@ class _Fusion:
             if id(root(o)) not in self.live
             and (self.readers[id(root(o))] == int(id(root(o)) in self.touched[id(consumer)][0]))
         ]
-        return _Pair(producer, consumer).merged(dropped)
+        return _Pair(producer, consumer).merged(dropped, self.later)
 
     def _replace(self, j: int, i: int, place: int, merged: Entry) -> None:
         for k in (j, i):
@@ -128,6 +135,11 @@ class _Fusion:
         self.readers.update(reads)
         for r in reads | writes:
             insort(self.places.setdefault(r, []), place)
+
+
+def compiled(entry: Entry) -> bool:
+    """Whether there is machine code for an entry, if it is a kernel: it is made now."""
+    return not isinstance(entry.function, Kernel) or entry.function.tiered.compile_now()
 
 
 def _any_between(places: Sequence[int], j: int, i: int) -> bool:
@@ -144,7 +156,7 @@ class _Pair:
         self.operands: list[tuple[str, Array, str]] = []
         self.names: dict[Any, str] = {}
 
-    def merged(self, dropped: Sequence[Array]) -> Entry | None:
+    def merged(self, dropped: Sequence[Array], later: bool) -> Entry | None:
         """The fused entry, without storing `dropped`; None where the two do not fit."""
         forms = (self.first.form, self.second.form)
         if (
@@ -174,9 +186,8 @@ class _Pair:
         exprs, outs, dtypes = self._expressions(handed, kept, shape[-1] if form == "rows" else None)
         if len(self.operands) + len(outs) > _MOST_ARRAYS or _count(tuple(exprs)) > _MOST_NODES:
             return None
-        return node(
-            form, exprs, self.operands, outs, dtypes, self.consumer.where, self._lanes(), self.second.combine
-        )
+        where, lanes, combine = self.consumer.where, self._lanes(), self.second.combine
+        return node(form, exprs, self.operands, outs, dtypes, where, lanes, combine, later)
 
     def _fits(self, form: str, handed: Sequence[Array], kept: Sequence[Array]) -> bool:
         """Whether one pass over memory does for both."""

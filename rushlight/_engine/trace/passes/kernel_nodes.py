@@ -110,11 +110,15 @@ def node(
     where: str,
     lanes: int = 0,
     combine: str = "",
+    later: bool = False,
 ) -> Entry | None:
-    """The entry of a kernel, its operands renamed; None where there is no machine code for it."""
+    """The entry of a kernel, its operands renamed; None where there is no machine code for it.
+
+    later: there is some, as for its parts; it is compiled when it is known that the kernel stays.
+    """
     inputs = tuple([(name, dt.from_numpy_dtype(a.dtype).name, role) for name, a, role in operands])
     made = _kernel(form, tuple(exprs), inputs, tuple(out_dtypes), lanes, combine)
-    if settings.kernels == "numpy" or not made.tiered.compile_now():
+    if settings.kernels == "numpy" or not (later or made.tiered.compile_now()):
         return None
     return Entry("run", made, ([a for _, a, _ in operands],), tuple(outs), where)
 
