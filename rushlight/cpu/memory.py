@@ -16,6 +16,8 @@ import pickle
 import time
 import tracemalloc
 from collections.abc import Iterator
+from itertools import compress
+from operator import not_
 from typing import Any
 
 import numpy as np
@@ -32,19 +34,27 @@ def memory_allocated(device: Any = None) -> int:
 
 def _arrays() -> Iterator[Any]:
     """The arrays that Python's containers and objects hold, each at the end of its chain of views."""
+    arrays, containers = _classes(np.ndarray), _classes(tuple) | _classes(dict)
     holders: list[Any] = gc.get_objects()
     seen = set[int]()
     while holders:
         held = gc.get_referents(*holders)
-        for array in held:
-            if isinstance(array, np.ndarray):
-                while isinstance(array.base, np.ndarray):
-                    array = array.base
-                yield array
+        # There are millions: nothing of Python's runs for each.
+        for array in compress(held, map(arrays.__contains__, map(type, held))):
+            while isinstance(array.base, np.ndarray):
+                array = array.base
+            yield array
         # What is not tracked cannot be part of a cycle, but may hold an array.
-        inner = {id(h): h for h in held if isinstance(h, (tuple, dict)) and not gc.is_tracked(h)}
-        holders = [h for key, h in inner.items() if key not in seen]
-        seen.update(inner)
+        inner = list(compress(held, map(containers.__contains__, map(type, held))))
+        inner = list(compress(inner, map(not_, map(gc.is_tracked, inner))))
+        unseen = dict(zip(map(id, inner), inner, strict=True))
+        holders = [unseen[key] for key in unseen.keys() - seen]
+        seen.update(unseen)
+
+
+def _classes(of: type) -> set[type]:
+    """A class and all that are made of it."""
+    return {of}.union(*map(_classes, type.__subclasses__(of)))
 
 
 def _record_memory_history(

@@ -13,8 +13,11 @@ MIB = 1 << 20
 
 
 @pytest.fixture(autouse=True)
-def without_garbage():
+def alone():
     gc.collect()  # what other tests have left would go meanwhile
+    gc.freeze()  # and is not looked at, again and again
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
@@ -93,27 +95,32 @@ torch.cuda.set_device(device=0, index=1)
 """
 
 
-def errors(folder: Path, text: str) -> dict[int, str]:
-    """mypy's errors, by the line of the text."""
-    program = folder / "program.py"
-    program.write_text(HEAD + text)
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[int, str]]:
+    """mypy's errors, by program and line of its text; one run for both, since most of it is to read the stubs."""
+    folder = tmp_path_factory.mktemp("programs")
+    programs = {"right.py": RIGHT, "wrong.py": WRONG}
+    for name, text in programs.items():
+        (folder / name).write_text(HEAD + text)
     typecheck.stand_in(folder / "types")
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--config-file", os.devnull, "--ignore-missing-imports",
-         "--follow-imports", "silent", "--cache-dir", str(folder / "cache"), str(program)],
+         "--follow-imports", "silent", "--cache-dir", str(folder / "cache"), *programs],
         capture_output=True, text=True, timeout=600, cwd=folder,
         env={**os.environ, "MYPYPATH": os.pathsep.join([str(folder / "types"), str(ROOT)])},
     )  # fmt: skip
     assert done.returncode in (0, 1), done.stdout + done.stderr
-    found = re.findall(r"program\.py:(\d+): error: (.*)", done.stdout)
-    return {int(line) - HEAD.count("\n"): message for line, message in found}
+    told = re.findall(r"(\w+\.py):(\d+): error: (.*)", done.stdout)
+    return {
+        name: {int(line) - HEAD.count("\n"): message for file, line, message in told if file == name}
+        for name in programs
+    }
 
 
-def test_what_is_right_is_taken(tmp_path: Path) -> None:
-    assert errors(tmp_path, RIGHT) == {}
+def test_what_is_right_is_taken(found: dict[str, dict[int, str]]) -> None:
+    assert found["right.py"] == {}
 
 
-def test_mistakes_are_reported(tmp_path: Path) -> None:
-    found = errors(tmp_path, WRONG)
-    missed = [text for line, text in enumerate(WRONG.splitlines(), 1) if line not in found]
+def test_mistakes_are_reported(found: dict[str, dict[int, str]]) -> None:
+    missed = [text for line, text in enumerate(WRONG.splitlines(), 1) if line not in found["wrong.py"]]
     assert missed == []
