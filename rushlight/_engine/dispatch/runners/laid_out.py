@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.layout import in_order, order_of
+from rushlight._engine.core.services import service
+from rushlight._engine.kernels.loops.elementwise import PARALLEL, lies_across
 from rushlight._engine.kernels.runtime import native
 from rushlight._engine.ops.row_kernels import BROAD
 from rushlight._engine.tensors import slots
@@ -21,6 +23,16 @@ Array = np.ndarray[Any, Any]
 # What is known of a layout: NumPy's is PyTorch's; there are many elements.
 _AGREED, _MANY = "agreed", "many"
 _MOST = 1 << 10
+# Elements from which on operands that lie across the result are turned first.
+_TURNED = 1 << 13
+
+
+def _along(a: Array, sizes: tuple[int, ...], turned: Any) -> Array:
+    """A copy that lies as the result does."""
+    out = in_order(sizes, turned, a.dtype)
+    if not service("copy")(out, a):
+        out[...] = a
+    return out
 
 
 def may_differ(x: Array) -> bool:
@@ -57,18 +69,22 @@ class Ordered:
             return self.fn(*arrays)
         if found is _MANY:
             return self.compute(self.compiled, arrays)
-        sizes, turned = found
+        sizes, turned, across = found
+        if across:
+            arrays = tuple([_along(a, sizes, turned) if k in across else a for k, a in enumerate(arrays)])
         return self.fn(*arrays, out=in_order(sizes, turned, self.dtype))
 
     def _learn(self, key: Any, arrays: tuple[Any, ...]) -> Any:
         seen = tuple([(a.shape, a.strides, a.itemsize) for a in arrays])
         sizes, turned = order_of(seen, self.compiled.copied, self.compiled.beside)
-        found: Any = (sizes, turned)
         wanted = in_order(sizes, turned, self.dtype)
-        if wanted.size >= BROAD:
+        turns = _TURNED <= wanted.size < PARALLEL  # the kernel turns more by itself
+        across = [k for k, a in enumerate(arrays) if turns and lies_across(a, wanted)]
+        found: Any = (sizes, turned, across)
+        if wanted.size >= BROAD and not across:
             found = _MANY
-        elif self.fn.__class__ is np.ufunc and self.fn(*arrays).strides == wanted.strides:  # as ever after
-            found = _AGREED
+        elif self.fn.__class__ is np.ufunc and not across and self.fn(*arrays).strides == wanted.strides:
+            found = _AGREED  # as ever after
         if len(self.known) >= _MOST:
             self.known.clear()
         self.known[key] = found

@@ -113,6 +113,10 @@ def _erfinv(d: str, x: Lane) -> Lane:
     return through_double(vm.erfinv_short if x.kind == "float" else vm.erfinv)(d, x)
 
 
+def _hypot(d: str, x: Lane, y: Lane) -> Lane:
+    return (through_double(vm.hypot_of_floats) if x.kind == "float" else _libm("hypot"))(d, x, y)
+
+
 def _atan2(d: str, y: Lane, x: Lane) -> Lane:
     # As erfc.
     return (through_double(vm.atan2) if x.kind == "float" else _libm("atan2"))(d, y, x)
@@ -344,7 +348,9 @@ EMITTERS: dict[str, Emitter] = {
             "exp exp2 expm1 log log2 log1p sigmoid asin acos atan sinh cosh tanh asinh acosh atanh erf"
         ).split()
     },
-    **{name: _libm(name) for name in ("nextafter", "hypot", "log10")},
+    "log10": _libm("log10"),
+    "nextafter": _vector("nextafter", vm.nextafter),
+    "hypot": _hypot,
     "atan2": _atan2,
     **{name: _compare(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
     **{f"bitwise_{op}": _bitwise(op) for op in ("and", "or", "xor")},

@@ -418,3 +418,23 @@ def pow_special(x: Lane, y: Lane, z: Lane) -> Lane:
     z = (size.equal(1) & y.abs().equal(INF)).where(1.0, z)
     z = (x.is_nan()).where(x, (y.is_nan()).where(y, z))
     return (y.equal(0) | x.equal(1)).where(1.0, z)
+
+
+# --- of two numbers -------------------------------------------------------------------------------
+
+
+def nextafter(x: Lane, y: Lane) -> Lane:
+    """The number that follows x towards y."""
+    whole = "i32" if x.kind == "float" else "i64"
+    bits = x.cast("bitcast", whole)
+    up = (x < y).compare("eq", x > 0.0)
+    moved = up.where(bits + 1, bits - 1).cast("bitcast", x.kind)
+    least = x.function.const(whole, 1).cast("bitcast", x.kind).copysign(y)
+    found = x.equal(y).where(y, x.equal(0.0).where(least, moved))
+    return (x.is_nan() | y.is_nan()).where(found.other(NAN), found)
+
+
+def hypot_of_floats(x: Lane, y: Lane) -> Lane:
+    """The root of x^2 + y^2 of floats, given as doubles, whose squares are exact."""
+    endless = x.abs().equal(INF) | y.abs().equal(INF)
+    return endless.where(x.other(INF), (x * x + y * y).sqrt())

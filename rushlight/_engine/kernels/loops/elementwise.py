@@ -39,7 +39,7 @@ class PreparedCall:
         """results: those of one such call, which may be others in the next."""
         self.results = [_order(r) for r in results]
         self.repeated: list[tuple[int, int]] = []  # operands that are laid out so many times
-        self.turned = [k for k, a in enumerate(arrays) if _lies_across(a, results[0])]
+        self.turned = [k for k, a in enumerate(arrays) if lies_across(a, results[0])]
         arrays = [self._turned(a) if k in self.turned else a for k, a in enumerate(arrays)]
         # Operands with one number for each short row.
         self.stretched = [k for k, a in enumerate(arrays) if _is_number_of_rows(a, results[0])]
@@ -151,7 +151,7 @@ def _is_number_of_rows(a: Array, out: Array) -> bool:
     return bool(n and one and a[..., 0].flags.c_contiguous)
 
 
-def _lies_across(a: Array, out: Array) -> bool:
+def lies_across(a: Array, out: Array) -> bool:
     """Whether an operand's fastest dim is a slow one of the result: then tiles of it are turned first."""
     if a.shape != out.shape or a.ndim < 2 or a.itemsize not in a.strides or out.itemsize not in out.strides:
         return False

@@ -23,6 +23,7 @@ from rushlight._engine.kernels.loops.elementwise import PARALLEL, apart, plan
 from rushlight._engine.kernels.runtime import parallel, team
 from rushlight._engine.kernels.runtime.tiers import Tiered
 from rushlight._engine.ops.expressions import Expr, symbol
+from rushlight._engine.ops.row_kernels import BIG
 
 Array = np.ndarray[Any, Any]
 Inputs = tuple[tuple[str, str], ...]
@@ -97,7 +98,7 @@ class Pointwise(Tiered):
         """The elements shared out over threads."""
         threads, shape = parallel.get_num_threads(), ()
         for a in arrays:
-            if a.size >= PARALLEL and (threads > 1 or not a.flags.c_contiguous):
+            if a.size >= BIG and (not a.flags.c_contiguous or (threads > 1 and a.size >= PARALLEL)):
                 break
             if a.shape and a.shape != shape:
                 if shape:

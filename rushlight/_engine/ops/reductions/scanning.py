@@ -141,9 +141,10 @@ def _cumprod_with_zeros(grad: Any, x: Any, d: int) -> Any:
 
 def _running_extremes(ufunc: Any, how: str, a: Array, dim: int) -> ArrayFunction:
     """What gives running extremes and the latest position of each; the first nan stays."""
-    d, made = wrap_dim(dim, a.ndim), named(f"cum{how}")
-    if not a.size:
+    made = named(f"cum{how}")
+    if not a.size:  # whatever the dim
         return lambda a: made(a.copy(), np.empty(a.shape, np.int64))
+    d = wrap_dim(dim, a.ndim)
     running: ArrayFunction | None = service("running extremes")(how, a, d)
     if running is not None:
         return lambda a: made(*running(a))

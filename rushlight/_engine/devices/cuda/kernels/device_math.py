@@ -167,16 +167,6 @@ def _log10(x: Lane) -> Lane:
     return vm.log(x) * math.log10(math.e)
 
 
-def _nextafter(x: Lane, y: Lane) -> Lane:
-    whole = "i32" if x.kind == "float" else "i64"
-    bits = x.cast("bitcast", whole)
-    up = (x < y).compare("eq", x > 0.0)
-    moved = up.where(bits + 1, bits - 1).cast("bitcast", x.kind)
-    least = x.function.const(whole, 1).cast("bitcast", x.kind).copysign(y)
-    found = x.equal(y).where(y, x.equal(0.0).where(least, moved))
-    return (x.is_nan() | y.is_nan()).where(found.other(float("nan")), found)
-
-
 # --- powers of doubles ----------------------------------------------------------------------------
 
 Pair = tuple[Lane, Lane]
@@ -297,15 +287,12 @@ def _by_double(function: Callable[..., Lane]) -> Callable[..., Lane]:
 _FUNCTIONS: dict[str, tuple[int, Callable[..., Lane]]] = {
     **{name: (1, _circular(name)) for name in ("sin", "cos", "tan")},
     **{f"{name}f": (1, _circular(name)) for name in ("sin", "cos", "tan")},
-    "nextafter": (2, _nextafter),
-    "nextafterf": (2, _nextafter),
     "fmod": (2, _fmod),
     "atan2": (2, _atan2),
     "hypot": (2, _hypot),
     "log10": (1, _log10),
     "fmodf": (2, _by_double(_fmod)),
     "atan2f": (2, _by_double(_atan2)),
-    "hypotf": (2, _by_double(_hypot)),
     "log10f": (1, _by_double(_log10)),
     "erfc": (1, vm.erfc),
     "pow": (2, _pow),
