@@ -112,7 +112,8 @@ def _search(totals: Array, samples: Array) -> Array:
     if len(totals) <= _FEW:
         return np.array([row.searchsorted(keys) for row, keys in zip(totals, samples, strict=True)])
     if totals.size * samples.shape[-1] <= _COUNTED:
-        return np.count_nonzero(totals[:, None, :] < samples[:, :, None], -1)
+        found: Array = np.count_nonzero(totals[:, None, :] < samples[:, :, None], -1)
+        return found
     return search_rows(totals, samples, False)
 
 
