@@ -17,6 +17,8 @@ job_id: str | None = os.environ.get("TORCH_COMPILE_JOB_ID")
 cache_key_tag = os.environ.get("TORCH_COMPILE_CACHE_KEY_TAG", "")
 dynamic_sources = dynamic_values = ""
 force_disable_caches = False
+# All garbage is collected before each torch.cuda.graph: dead cycles may hold memory of the device.
+force_cudagraph_gc = os.environ.get("TORCH_CUDAGRAPH_GC") == "1"
 
 _SHARED = frozenset(
     (
@@ -37,6 +39,10 @@ _SHARED = frozenset(
         "reorderable_logging_functions",
     )
 )
+
+
+def _captures_collect() -> bool:
+    return force_cudagraph_gc
 
 
 def __getattr__(name: str) -> Any:

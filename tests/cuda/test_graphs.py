@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -305,3 +307,22 @@ def test_slopes_are_drawn_at_each_replay(devices: None) -> None:
     x.fill_(2.0)
     graph.replay()
     assert y.tolist() == [2.0] * 64
+
+
+def test_garbage_is_collected_before_a_capture_where_a_program_asks() -> None:
+    class Ring:
+        def __init__(self) -> None:
+            self.own, self.memory = self, torch.zeros(4, device="cuda")
+
+    def lives(asked: bool) -> bool:
+        ring = weakref.ref(Ring())
+        with torch.compiler.config.patch(force_cudagraph_gc=asked):
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                torch.zeros(4, device="cuda").exp()
+        return ring() is not None
+
+    gc.disable()
+    try:
+        assert [lives(asked) for asked in (False, True)] == [True, False]
+    finally:
+        gc.enable()

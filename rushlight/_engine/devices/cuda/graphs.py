@@ -9,6 +9,7 @@ replay, as the generator's offset is looked up when a replay begins.
 from __future__ import annotations
 
 import ctypes
+import gc
 import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.callers import warn
+from rushlight._engine.core.services import service
 from rushlight._engine.devices.cuda import words
 from rushlight._engine.devices.cuda.api import backend, index_of, platform
 from rushlight._engine.devices.cuda.array import DeviceArray
@@ -540,10 +542,9 @@ class graph:
         self.stream_ctx = StreamContext(self.capture_stream)
 
     def __enter__(self) -> None:
-        import gc
-
         backend().synchronize()
-        gc.collect()
+        if service("whether captures collect garbage first")():
+            gc.collect()
         backend().allocator.empty()
         self.stream_ctx.__enter__()
         try:
