@@ -34,7 +34,7 @@ def digest(results):
         a = np.array(t.detach().resolve_conj().resolve_neg().numpy(force=True), order="C")
         if a.dtype.kind in "fc":
             a[np.isnan(a)] = np.nan
-        total.update(f"{a.dtype}{a.shape}".encode() + a.tobytes())
+        total.update(f"{a.dtype.char}{a.shape}".encode() + a.tobytes())
     return total.hexdigest()[:16]
 
 

@@ -288,7 +288,8 @@ def test_gradients_of_samples_at_points(mode: str, padding: str) -> None:
         return torch.nn.functional.grid_sample(image, grid, mode, padding, align_corners=False)
 
     assert torch.autograd.gradcheck(sample, (image, grid))
-    assert torch.autograd.gradgradcheck(sample, (image, grid))
+    few = image.detach()[:1].requires_grad_(), grid.detach()[:1, :, :2].requires_grad_()
+    assert torch.autograd.gradgradcheck(sample, few)
     once = [torch.autograd.grad(sample(image, grid).sin().sum(), (image, grid)) for _ in range(3)]
     assert all(torch.equal(a, b) for later in once[1:] for a, b in zip(once[0], later, strict=True))
 

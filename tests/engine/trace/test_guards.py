@@ -5,6 +5,7 @@ it has been replayed, and what takes the change back, between lines of dashes. `
 calls it with other arguments.
 """
 
+import gc
 from types import ModuleType
 
 import pytest
@@ -570,6 +571,15 @@ def run(text, variables):
     return variables.get("args") or (variables["x"],)
 
 
+@pytest.fixture
+def alone():
+    """All that was there before the test is left out where the process is searched for who holds a function."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("name", PARTS)
 def test_what_has_changed_is_heard_of(name):
     first, change, *back = PARTS[name].split("---\n")
