@@ -97,6 +97,7 @@ class FakeTensorDeviceMismatchError(RuntimeError):
 
 
 _NUMBERS = frozenset(("_local_scalar_dense", "item", "equal", "is_nonzero", "allclose"))
+_ITEM = ("_local_scalar_dense", "item")
 _SIZES = frozenset(
     (
         "nonzero",
@@ -220,8 +221,35 @@ class FakeTensor(Tensor):
     def __deepcopy__(self, memo: Any) -> FakeTensor:
         return self
 
+    def _decided(self) -> None:
+        """GuardOnDataDependentSymNode where the number that Python wants is a symbol."""
+        if self.fake_mode.shape_env is None or self._geometry.size != 1:
+            return
+        found = self.item()
+        if hasattr(found, "node"):
+            from rushlight.export.errors import GuardOnDataDependentSymNode  # whose package imports this file
+
+            told = f"{found.node.expr} (unhinted: {found.node.expr})"
+            raise GuardOnDataDependentSymNode(f"Could not guard on data-dependent expression {told}.")
+
+    def __bool__(self) -> bool:
+        self._decided()
+        return super().__bool__()
+
+    def __int__(self) -> int:
+        self._decided()
+        return super().__int__()
+
+    def __float__(self) -> float:
+        self._decided()
+        return super().__float__()
+
+    def __index__(self) -> int:
+        self._decided()
+        return super().__index__()
+
     def tolist(self) -> Any:
-        """The numbers of a constant; DataDependentOutputException where nobody knows them."""
+        """The numbers of a constant; symbols where there is a ShapeEnv, else DataDependentOutputException."""
         if self.dim() == 0:
             return self.item()
         return [part.tolist() for part in self.unbind(0)]
@@ -297,6 +325,15 @@ class FakeTensorMode(TorchDispatchMode):
         self.allow_meta = config.fake_tensor_allow_meta
         self._known: WeakValueDictionary[int, FakeTensor] = WeakValueDictionary()  # constants, by id
         self.fake_tensor_converter = FakeTensorConverter()
+        self._again: list[bool] = []  # of each `with`, innermost last: whether it was entered already
+
+    def __enter__(self) -> Any:
+        self._again.append(maybe_mode() is self)
+        return self if self._again[-1] else super().__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        if not self._again.pop():
+            super().__exit__(*error)
 
     @classmethod
     def is_infra_mode(cls) -> bool:
@@ -324,9 +361,7 @@ class FakeTensorMode(TorchDispatchMode):
         if isinstance(constant, Tensor) and not func._schema.writes and _sees(constant, tensors):
             constant = None  # a write to the fake view is none to the tensor
         if name in _NUMBERS and fakes:
-            if constant is None:
-                raise DataDependentOutputException(func)
-            return constant
+            return self._number(func, fakes[0]) if constant is None else constant
         if (fakes and name in _SIZES) or (
             name == "index" and any(t is not None and t.dtype.name == "bool" for t in args[1])
         ):
@@ -343,6 +378,18 @@ class FakeTensorMode(TorchDispatchMode):
             if name in _FACTORIES:
                 made.told_as(args[_FACTORIES[name]])
         return made
+
+    def _number(self, func: Any, t: FakeTensor) -> Any:
+        """A number that nobody knows, a float or a condition: a symbol where there is a ShapeEnv. Else
+        DataDependentOutputException: what is made of a whole number may be as large as it, and ops on such
+        tensors know no sizes but numbers.
+        """
+        name, env = func._schema.op_name, self.shape_env
+        if env is not None and name in _ITEM and t.dtype.is_floating_point:
+            return env.create_unbacked_symfloat()
+        if env is not None and name in _ITEM and t.dtype.name == "bool":
+            return env.create_unbacked_symbool()
+        raise DataDependentOutputException(func)
 
     def _of_constant(self, t: Any) -> FakeTensor:
         """A fake tensor of what Python has, which is known."""
@@ -481,6 +528,12 @@ def is_fake(x: object) -> bool:
     return isinstance(x, FakeTensor)
 
 
+def maybe_mode() -> FakeTensorMode | None:
+    """The active FakeTensorMode."""
+    modes = reversed(_get_current_dispatch_mode_stack())
+    return next((m for m in modes if isinstance(m, FakeTensorMode)), None)
+
+
 def maybe_get_fake_mode(t: object) -> FakeTensorMode | None:
     """The mode of a fake tensor; None of anything else."""
     return t.fake_mode if isinstance(t, FakeTensor) else None
@@ -489,9 +542,7 @@ def maybe_get_fake_mode(t: object) -> FakeTensorMode | None:
 @contextmanager
 def unset_fake_temporarily() -> Iterator[FakeTensorMode | None]:
     """A context without the active FakeTensorMode; gives it."""
-    mode = next(
-        (m for m in reversed(_get_current_dispatch_mode_stack()) if isinstance(m, FakeTensorMode)), None
-    )
+    mode = maybe_mode()
     if mode is None:
         yield None
         return

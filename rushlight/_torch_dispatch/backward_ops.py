@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.core.layout import suggests
 
 F: Any = torch.nn.functional
 _REDUCTIONS = ("none", "mean", "sum")
@@ -188,7 +189,13 @@ def _avg_pool(
     divisor_override: Any,
 ) -> Any:
     rest = (tuple(kernel_size), tuple(stride) or None, tuple(padding), ceil_mode)
-    return _of(lambda x: F.avg_pool2d(x, *rest, count_include_pad, divisor_override), self, grad_output)
+    return _pooled(lambda x: F.avg_pool2d(x, *rest, count_include_pad, divisor_override), self, grad_output)
+
+
+def _pooled(forward: Callable[..., Any], x: Any, grad: Any) -> Any:
+    """The gradient of a pool, which lies in the memory format of the input."""
+    order = torch.channels_last if suggests(x, torch.channels_last) else torch.contiguous_format
+    return _of(forward, x, grad).contiguous(memory_format=order)
 
 
 def _of(forward: Callable[..., Any], x: Any, grad: Any) -> Any:
@@ -286,7 +293,7 @@ RUN: dict[str, Callable[..., Any]] = {
     "native_batch_norm_backward": _batch_norm,
     "_scaled_dot_product_flash_attention_for_cpu_backward": _attention,
     "avg_pool2d_backward": _avg_pool,
-    "_adaptive_avg_pool2d_backward": lambda grad_output, self: _of(
+    "_adaptive_avg_pool2d_backward": lambda grad_output, self: _pooled(
         partial(F.adaptive_avg_pool2d, output_size=tuple(grad_output.shape[-2:])), self, grad_output
     ),
     "nll_loss_backward": _nll_loss,

@@ -168,9 +168,11 @@ def _to(plain: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
         given["dtype"] = dtype
     if where is not None and torch.device(where).type != self.device.type:
         given["device"] = torch.device(where)
-    if not given and not (copy or kwargs.get("copy")):
+    ordered = order is not None and order is not torch.preserve_format
+    lies = not ordered or plain_methods.suggests(self, order)
+    if not given and lies and not (copy or kwargs.get("copy")):
         return self
-    if order is not None and order is not torch.preserve_format:
+    if ordered:
         given["memory_format"] = order
     return ask("_to_copy.default", (self,), given, lambda: plain(self, *args, **kwargs))
 

@@ -215,3 +215,18 @@ def test_keys_of_tensors() -> None:
     with FakeTensorMode():
         shown = f"DispatchKeySet(CPU, Python, {plain}, PythonTLSSnapshot)"
         assert repr(keys(torch.ones(2))) == shown
+
+
+def test_memory_formats_are_kept() -> None:
+    with FakeTensorMode():
+        x = torch.rand(2, 3, 8, 8).to(memory_format=torch.channels_last)
+        assert x.stride() == (192, 1, 24, 3)
+        assert x.to(memory_format=torch.channels_last) is x
+        assert torch.nn.functional.adaptive_avg_pool2d(x, 4).stride() == (48, 1, 12, 3)
+    for device in ("cpu", "meta"):
+        grad, x = torch.ones(2, 3, 4, 4, device=device), torch.ones(2, 3, 8, 8, device=device)
+        last = x.to(memory_format=torch.channels_last)
+        for given, strides in ((last, (192, 1, 24, 3)), (x, (192, 64, 8, 1))):
+            assert torch.ops.aten._adaptive_avg_pool2d_backward(grad, given).stride() == strides
+            found = torch.ops.aten.avg_pool2d_backward(grad, given, [2, 2], [2, 2], [0, 0], False, True, None)
+            assert found.stride() == strides

@@ -1,4 +1,4 @@
-"""Fake functions that ask for a size that depends on numbers."""
+"""Fake tensors that are asked for what depends on numbers: sizes, and the numbers themselves."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 import rushlight as torch
-from rushlight._subclasses.fake_tensor import DynamicOutputShapeException, FakeTensorMode
+from rushlight._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    FakeTensorMode,
+)
+from rushlight.export.errors import GuardOnDataDependentSymNode
+from rushlight.fx.experimental.symbolic_shapes import ShapeEnv
 
 
 def test_a_fake_mode_says_whose_size_nobody_knows() -> None:
@@ -30,3 +36,19 @@ def test_a_fake_mode_says_whose_size_nobody_knows() -> None:
     with pytest.raises(RuntimeError, match="there is no such meta implementation"):
         torch.library.get_ctx()
     assert places(torch.eye(2)).tolist() == [[0, 0], [1, 1]]
+
+
+def test_numbers_that_nobody_knows_are_symbols_of_a_shape_env() -> None:
+    with FakeTensorMode(shape_env=ShapeEnv()):
+        x = torch.rand(3)
+        assert isinstance(x.sum().item(), torch.SymFloat)
+        assert len({str(n) for n in x.tolist()}) == 3
+        assert isinstance((x > 0)[0].item(), torch.SymBool)
+        for decide in (bool, int, float):
+            with pytest.raises(GuardOnDataDependentSymNode, match="data-dependent expression zuf|Eq"):
+                decide(x.sum() if decide is not bool else x.sum() > 0)
+        with pytest.raises(DataDependentOutputException):
+            torch.ones(2, dtype=torch.int64)[0].item()
+        assert (bool(torch.tensor(3) > 1), int(torch.tensor(3))) == (True, 3)
+    with FakeTensorMode(), pytest.raises(DataDependentOutputException):
+        torch.rand(3).tolist()
