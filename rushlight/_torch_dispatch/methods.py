@@ -13,6 +13,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.autograd import hooks
+from rushlight._engine.core.layout import suggests
 from rushlight._engine.dispatch import interpreters, methods as plain_methods, overrides
 from rushlight._engine.dispatch.method_overrides import unasked
 from rushlight._engine.dispatch.replaced_methods import ReplacedMethods
@@ -169,7 +170,7 @@ def _to(plain: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
     if where is not None and torch.device(where).type != self.device.type:
         given["device"] = torch.device(where)
     ordered = order is not None and order is not torch.preserve_format
-    lies = not ordered or plain_methods.suggests(self, order)
+    lies = not ordered or suggests(self, order)
     if not given and lies and not (copy or kwargs.get("copy")):
         return self
     if ordered:

@@ -89,10 +89,13 @@ class Source:
         return f"Traceback of TorchScript (most recent call last):\n{self.show(node, function)}"
 
     def show(self, node: Any, function: str = "") -> str:
-        """The lines around, with what is meant underlined: of a call, what is called."""
+        """The lines around, with what is meant underlined: of a call, what is called (as an ast.Expr all of
+        it), without brackets at its end.
+        """
         node = node.func if isinstance(node, ast.Call) else node
         line = getattr(node, "lineno", 1) - 1
-        last = min(getattr(node, "end_lineno", None) or line + 1, len(self.lines)) - 1
+        end_line, end_column = _end(node, line + 1)
+        last = min(end_line, len(self.lines)) - 1
         whole = isinstance(node, (ast.Try, ast.If, ast.For, ast.While, ast.With))
         last = line if whole else last
         shown = [f'  File "{self.file}", line {self.first + line}' + (f", in {function}" if function else "")]
@@ -100,11 +103,27 @@ class Source:
             shown.append(self.indent + self.lines[i] if self.lines[i] else "")
             if line <= i <= last:
                 begin = node.col_offset if i == line else len(self.lines[i]) - len(self.lines[i].lstrip())
-                end = node.end_col_offset if i == node.end_lineno - 1 else len(self.lines[i])
+                end = end_column if i == end_line - 1 else len(self.lines[i])
                 shown.append(
                     self.indent + " " * begin + "~" * max(end - begin, 1) + " <--- HERE" * (i == last)
                 )
         return "\n".join(shown) + "\n"
+
+
+def _end(node: Any, line: int) -> tuple[int, int]:
+    """Line and column behind the last word of an expression; `line` where that is not known."""
+    last = None
+    if isinstance(node, ast.Call):
+        last = max((node.func, *node.args, *node.keywords), key=lambda n: (n.end_lineno, n.end_col_offset))
+    elif isinstance(node, (ast.Expr, ast.Return, ast.Assign, ast.keyword)):
+        last = node.value
+    elif isinstance(node, ast.BinOp):
+        last = node.right
+    elif isinstance(node, ast.UnaryOp):
+        last = node.operand
+    if last is not None:
+        return _end(last, line)
+    return getattr(node, "end_lineno", None) or line, getattr(node, "end_col_offset", 0)
 
 
 def parsed(function: Any) -> tuple[ast.FunctionDef, Source]:

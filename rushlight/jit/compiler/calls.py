@@ -110,7 +110,7 @@ class Calls(Indexing):
 
     def at_Call(self, node: ast.Call, wanted: Type | None = None) -> Any:
         """A call: of a builtin op, a special form, a compiled function, a class or a module."""
-        callstack.calls(self.source, node)
+        callstack.calls(self.source, self.assignments.pop(node, node))
         if isinstance(node.func, ast.Attribute) and node.func.attr == "__getitem__" and not node.keywords:
             if len(node.args) != 1:
                 raise self.error(node.func, f"__getitem__ expected exactly 1 arguments, got {len(node.args)}")
@@ -211,7 +211,8 @@ class Calls(Indexing):
             return self.call_method(Method(function.value, chosen.owner, chosen.name), args, kwargs, node)
         if isinstance(function, Known):
             return self.call_known(function.object, args, kwargs, node)
-        raise self.error(node, "cannot call a value")
+        told = f" of type '{function.type}'" if isinstance(function, Value) else ""
+        raise self.error(node, f"cannot call a value{told}")
 
     def fitting(self, overloaded: Overloaded, args: list[Any], kwargs: dict[str, Any], node: Any) -> Function:
         """The first function that takes the arguments; a default of True asks for a constant True."""
@@ -573,12 +574,16 @@ class Calls(Indexing):
         function = self.sugar(node.args[0])
         if isinstance(function, Known):
             function = self.names.compiled(function.object, node, self)
+        whole = ast.copy_location(ast.Expr(node), node)
         if isinstance(function, Builtin):
             function = self.function_of(function, args, node)
+        if isinstance(function, Value) and function.type.cls is None:
+            raise self.error(whole, f"cannot call a value of type '{function.type}'")
         found = self.value(self.call(function, args, kwargs, node), node)
         if found.node is None or found.node.kind not in ("prim::CallFunction", "prim::CallMethod"):
             raise self.error(node, f"{kind[6:]}() expects a function or a method of a module")
         found.node.kind, found.type = kind, Type(wrapper, (found.type,))
+        found.node.place = self.source.place(whole)
         return found
 
     def function_of(self, op: Builtin, args: list[Any], node: Any) -> Function:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,11 +37,15 @@ def calls(source: Any, node: Any) -> None:
         _calls[-1].source, _calls[-1].node = source, node
 
 
+def _whole(node: Any) -> Any:
+    return ast.copy_location(ast.Expr(node), node) if isinstance(node, ast.Call) else node
+
+
 def call_chain() -> str:
     """Who called whom, from the innermost out; empty where one function is compiled alone."""
     pairs = zip(reversed(_calls), reversed(_calls[:-1]), strict=False)
     return "".join(
         f"'{callee.name}' is being compiled since it was called from '{caller.name}'\n"
-        f"{caller.source.show(caller.node) if caller.node is not None else ''}"
+        f"{caller.source.show(_whole(caller.node)) if caller.node is not None else ''}"
         for callee, caller in pairs
     )

@@ -146,6 +146,8 @@ class Expressions:
         self.env: dict[str, Any] = {}
         # What the variables were where the block that is being compiled begins; empty in a function's own.
         self.around: dict[str, Any] = {}
+        # The assignments of which calls are the values: errors of what these call show all of them.
+        self.assignments: dict[Any, Any] = {}
         self.around_if: dict[str, Any] = {}  # the same of the if in which that block is
         self.said: dict[str, Type] = {}  # the types of variables that are written down
         self.annotated = False  # whether the type that an expression is to have was written down

@@ -89,6 +89,7 @@ class Compiler(Contexts):
             self.around = self.around_if
         if mark in (exits.LEFT, exits.BEHIND):
             return
+        self.assignments[node.value] = node
         found = self.sugar(node.value)
         for target in node.targets:
             self.assign(target, found, node)
