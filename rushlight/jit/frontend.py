@@ -112,9 +112,10 @@ class Source:
 
 def _end(node: Any, line: int) -> tuple[int, int]:
     """Line and column behind the last word of an expression; `line` where that is not known."""
-    last = None
+    last: Any = None
     if isinstance(node, ast.Call):
-        last = max((node.func, *node.args, *node.keywords), key=lambda n: (n.end_lineno, n.end_col_offset))
+        parts: list[Any] = [node.func, *node.args, *node.keywords]
+        last = max(parts, key=lambda n: (n.end_lineno, n.end_col_offset))
     elif isinstance(node, (ast.Expr, ast.Return, ast.Assign, ast.keyword)):
         last = node.value
     elif isinstance(node, ast.BinOp):
