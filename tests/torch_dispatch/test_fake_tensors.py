@@ -230,3 +230,12 @@ def test_memory_formats_are_kept() -> None:
             assert torch.ops.aten._adaptive_avg_pool2d_backward(grad, given).stride() == strides
             found = torch.ops.aten.avg_pool2d_backward(grad, given, [2, 2], [2, 2], [0, 0], False, True, None)
             assert found.stride() == strides
+
+
+def test_a_mode_that_is_entered_again() -> None:
+    with FakeTensorMode() as mode:
+        x = mode.from_tensor(torch.ones(2, 2))
+        with mode:
+            y = torch.mm(x, x)
+        assert isinstance(x + y, FakeTensor)
+    assert not isinstance(torch.ones(1), FakeTensor)
