@@ -85,7 +85,10 @@ def check_equation(op: str, a: Array, b: Array, left: bool) -> None:
 
 def columns(a: Array) -> Array:
     """The matrices laid out column by column, as LAPACK leaves them and PyTorch hands them on."""
-    return np.ascontiguousarray(a.swapaxes(-1, -2)).swapaxes(-1, -2)
+    turned = np.ascontiguousarray(a.swapaxes(-1, -2))
+    if 1 in turned.shape[-2:]:  # NumPy leaves any strides where a size is 1
+        turned = np.ndarray(turned.shape, turned.dtype, turned)
+    return turned.swapaxes(-1, -2)
 
 
 def batch_of(a: Array, b: Array) -> tuple[int, ...]:

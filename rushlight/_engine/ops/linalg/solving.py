@@ -109,7 +109,7 @@ def linalg_solve_triangular(A, B, *, upper: bool, left: bool = True, unitriangul
     B = B if B.dtype is A.dtype else B.to(A.dtype)
     if left:
         return _solve_triangular(A, B, upper, unitriangular)
-    return _solve_triangular(A.mT, B.mT, not upper, unitriangular).mT
+    return column_major(_solve_triangular(A.mT, B.mT, not upper, unitriangular).mT)
 
 
 @composite(out=True)
