@@ -11,7 +11,7 @@ from tests.cuda.fake_driver import FakeDriver
 pytest.importorskip("llvmlite")
 pytestmark = [
     pytest.mark.devices("driver", 1),
-    pytest.mark.skipif(not has_fibers(), reason="fibers need x86-64 and glibc"),
+    pytest.mark.skipif(not has_fibers(), reason="fibers need x86-64 and Linux"),
 ]
 F = torch.nn.functional
 # As far from the CPU's results, which are rounded once, as rounded weights bring them.

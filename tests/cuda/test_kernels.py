@@ -79,7 +79,7 @@ def test_row_kernels_are_ptx() -> None:
         assert told == [(0, 256 if barriers else 0) for _, barriers in written]
 
 
-@pytest.mark.skipif(not has_fibers(), reason="fibers need x86-64 and glibc")
+@pytest.mark.skipif(not has_fibers(), reason="fibers need x86-64 and Linux")
 def test_row_kernels_run_as_blocks_and_threads() -> None:
     draw = np.random.default_rng(0)
     for kernel in row_kernels():
@@ -104,7 +104,7 @@ def test_row_kernels_run_as_blocks_and_threads() -> None:
                 assert np.allclose(a, b, tolerance, tolerance, equal_nan=True), kernel.roles
 
 
-@pytest.mark.skipif(not has_fibers(), reason="fibers need x86-64 and glibc")
+@pytest.mark.skipif(not has_fibers(), reason="fibers need x86-64 and Linux")
 def test_threads_that_part_at_a_barrier_are_named() -> None:
     f = Simulated(Module(), "kernel", ["p0"], ["n"])
     f.mark_early()

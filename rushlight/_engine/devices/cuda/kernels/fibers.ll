@@ -1,13 +1,36 @@
 ; The scheduler of threads that wait for each other: 1 + the block whose threads part at a barrier, else 0.
-declare i32 @getcontext(ptr)
-declare void @makecontext(ptr, ptr, i32, ...)
 
-define internal void @${name}_fiber(i32 %low, i32 %high) {
-  %l = zext i32 %low to i64
-  %h = zext i32 %high to i64
-  %hs = shl i64 %h, 32
-  %n = or i64 %l, %hs
-  %thread = inttoptr i64 %n to ptr
+; Keeps a thread's stack at %from and goes on with the one at %to: what a call must leave as it was lies on the
+; stack. (The C library's swapcontext asks the system for the mask of signals each time.)
+define internal void @switch(ptr %from, ptr %to) naked noinline {
+  call void asm sideeffect "
+    pushq %rbp
+    pushq %rbx
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    movq %rsp, (%rdi)
+    movq (%rsi), %rsp
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbx
+    popq %rbp
+    retq", "~{memory}"()
+  unreachable
+}
+
+; Where a new stack goes on: its thread is in r12.
+define internal void @${name}_begin() naked noinline {
+  call void asm sideeffect "
+    movq %r12, %rdi
+    callq *%rbx", "~{memory}"()
+  unreachable
+}
+
+define internal void @${name}_fiber(ptr %thread) noinline {
   %argp = getelementptr i8, ptr %thread, i64 ${arguments}
   %args = load ptr, ptr %argp
 ${loads}
@@ -18,7 +41,7 @@ ${loads}
   %own = load ptr, ptr %ownp
   %turnp = getelementptr i8, ptr %thread, i64 ${turn}
   %turn = load ptr, ptr %turnp
-  %ignored = call i32 @swapcontext(ptr %own, ptr %turn)
+  call void @switch(ptr %own, ptr %turn)
   ret void
 }
 
@@ -62,18 +85,15 @@ prepare:
   store i64 0, ptr %s8
   %s9 = getelementptr i8, ptr %s, i64 ${arguments}
   store ptr %args, ptr %s9
-  %got = call i32 @getcontext(ptr %c)
-  %c0 = getelementptr i8, ptr %c, i64 ${link}
-  store ptr %scheduler, ptr %c0
-  %c1 = getelementptr i8, ptr %c, i64 ${stack_at}
-  store ptr %k, ptr %c1
-  %c2 = getelementptr i8, ptr %c, i64 ${stack_size}
-  store i64 ${stack}, ptr %c2
-  %whole = ptrtoint ptr %s to i64
-  %low = trunc i64 %whole to i32
-  %above = lshr i64 %whole, 32
-  %high = trunc i64 %above to i32
-  call void (ptr, ptr, i32, ...) @makecontext(ptr %c, ptr @${name}_fiber, i32 2, i32 %low, i32 %high)
+  ; A stack as @switch leaves one: r15, r14, r13, r12, rbx, rbp, and where to go on.
+  %c0 = getelementptr i8, ptr %k, i64 ${first}
+  store ptr %c0, ptr %c
+  %c1 = getelementptr i8, ptr %c0, i64 24
+  store ptr %s, ptr %c1
+  %c2 = getelementptr i8, ptr %c0, i64 32
+  store ptr @${name}_fiber, ptr %c2
+  %c3 = getelementptr i8, ptr %c0, i64 48
+  store ptr @${name}_begin, ptr %c3
   %p1 = add i64 %p, 1
   %prepared = icmp ult i64 %p1, %threads
   br i1 %prepared, label %prepare, label %round
@@ -94,7 +114,7 @@ turnof:
 go:
   %mc = mul i64 %me, ${context}
   %mcontext = getelementptr i8, ptr %contexts, i64 %mc
-  %went = call i32 @swapcontext(ptr %scheduler, ptr %mcontext)
+  call void @switch(ptr %scheduler, ptr %mcontext)
   %now = load i64, ptr %mdone
   %waits = sub i64 1, %now
   %stoppedg = add i64 %stopped, %waits

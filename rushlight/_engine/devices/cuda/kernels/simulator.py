@@ -25,19 +25,18 @@ from rushlight._engine.devices.cuda.kernels.targets import EXCHANGED, SLOTS, WAR
 from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.emit.target import Unsupported
 
-# Bytes of a thread's place for its registers (glibc's ucontext_t is 968 on x86-64), of its stack, of its
-# slots.
-_CONTEXT, _STACK, _SLOTS = 1024, 1 << 16, 128
+# Bytes of the place that says where a thread's stack ends, of the stack, of the thread's slots.
+_CONTEXT, _STACK, _SLOTS = 64, 1 << 16, 128
 _DONE, _ARGUMENTS = 8 * len(SLOTS), 8 * len(SLOTS) + 8
 _SHARED = 48 << 10
-# In ucontext_t: uc_link, and the stack's beginning and size.
-_LINK, _STACK_AT, _STACK_SIZE = 8, 16, 32
+# Where a new stack ends: seven words below its beginning, which is a multiple of sixteen.
+_FIRST = _STACK - 16 - 7 * 8
 _numbers = itertools.count()
 
 
 def has_fibers() -> bool:
-    """Whether kernels with barriers can run here: on x86-64 with glibc."""
-    return sys.platform == "linux" and platform.machine() == "x86_64" and platform.libc_ver()[0] == "glibc"
+    """Whether kernels with barriers can run here: by the registers of x86-64, and the calls of Linux."""
+    return sys.platform == "linux" and platform.machine() == "x86_64"
 
 
 def _arguments(pointers: int, numbers: int) -> tuple[str, str]:
@@ -66,17 +65,8 @@ def _around(name: str, pointers: int, numbers: int, barriers: int) -> str:
             stack=_STACK,
             done=_DONE,
             arguments=_ARGUMENTS,
-            link=_LINK,
-            stack_at=_STACK_AT,
-            stack_size=_STACK_SIZE,
+            first=_FIRST,
         )
-
-
-@cache
-def _externals() -> dict[str, int]:
-    libc = ctypes.CDLL(None)
-    names = ("swapcontext", "getcontext", "makecontext")
-    return {name: ctypes.cast(getattr(libc, name), ctypes.c_void_p).value or 0 for name in names}
 
 
 class Kernel:
@@ -84,14 +74,13 @@ class Kernel:
 
     def __init__(self, text: str, barriers: int, pointers: int, numbers: int) -> None:
         if barriers and not has_fibers():
-            raise Unsupported("threads that wait for each other: fibers need x86-64 and glibc")
+            raise Unsupported("threads that wait for each other: fibers need x86-64 and Linux")
         name = f"simulated_{next(_numbers)}"
         run = _around(name, pointers, numbers, barriers)
         text = device_math.defined(text, device_math.foreign(text) & device_math.NAMES)
         whole = text.replace("@kernel(", f"@{name}(") + run
         code = target.assemble(whole, tidy=True)
-        externals = _externals() if barriers else {}
-        (address,) = target.load(code, (f"{name}_run",), externals)
+        (address,) = target.load(code, (f"{name}_run",), {})
         self.barriers = barriers
         count = 10 if barriers else 4
         self._run = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * count)(address)

@@ -169,9 +169,8 @@ class Simulated(Thread):
     def barrier(self) -> None:
         """Back to the scheduler, which comes again when all threads of the block are here."""
         self.barriers += 1
-        self.module.declare("@swapcontext", "declare i32 @swapcontext(ptr, ptr)")
         own, turn = (self.load("ptr", "%thread", SLOTS[name]) for name in ("own", "turn"))
-        self.emit(f"call i32 @swapcontext(ptr {own}, ptr {turn})")
+        self.emit(f"call void @switch(ptr {own}, ptr {turn})")
 
     def shared(self, kind: str, count: int) -> str:
         return self.load("ptr", "%thread", SLOTS["shared"])
