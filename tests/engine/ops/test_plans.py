@@ -96,6 +96,12 @@ def test_a_convolution_with_a_bias_is_its_rows_on_other_devices():
     assert "aten::_convolution" in {event.key for event in seen.key_averages()}
 
 
+def test_what_looks_at_values_has_no_plan():
+    x = torch.arange(6.0).reshape(2, 3)
+    for last in (2, 2, 2, -1):
+        assert torch.take_along_dim(x, torch.tensor([[0], [last]]), 1).tolist() == [[0.0], [5.0]]
+
+
 def test_planned_views_share_memory_and_version():
     x = torch.zeros(4, 6)
     for view in thrice(lambda: x.transpose(0, 1).reshape(6, 2, 2).flatten(1)):

@@ -171,7 +171,7 @@ def take(input, index) -> Any:
 take.gradient(lambda s, grad: (grad.new_zeros(s.shape("input")).put(s.index, grad, True), None))
 
 
-@composite(out=True, planned=True)
+@composite(out=True)
 def take_along_dim(input, indices, dim: int | None = None):
     """gather with indices broadcast to input's other dims; dim None flattens input first."""
     if indices._kind.dtype.name != "int64":
