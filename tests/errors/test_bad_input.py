@@ -82,3 +82,14 @@ def test_windows_larger_than_the_input(call: Any, message: str) -> None:
     with pytest.raises(RuntimeError) as told:
         call()
     assert str(told.value) == message
+
+
+@pytest.mark.parametrize("name", ["mse_loss", "smooth_l1_loss", "binary_cross_entropy_with_logits"])
+def test_losses_in_python_ask_their_tensors_for_sizes(name: str) -> None:
+    """A loss of None is PyTorch's AttributeError, which programs meet that forget to return a result."""
+    loss = getattr(torch.nn.functional, name)
+    for args in ((None, torch.ones(2)), (torch.ones(2), None)):
+        with pytest.raises(AttributeError, match="'NoneType' object has no attribute 'size'"):
+            loss(*args)
+    with pytest.raises(AttributeError, match="'NoneType' object has no attribute 'dim'"):
+        torch.nn.functional.margin_ranking_loss(None, torch.ones(2), torch.ones(2))
