@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rushlight import ops as ops
 from rushlight._functorch.interpreters import CInterpreter, TransformType, peek_interpreter_stack
 from rushlight.export.overloads import Overload as OpOverload, Packet as OpOverloadPacket
 from rushlight.library import DispatchKey as DispatchKey

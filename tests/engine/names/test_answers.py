@@ -43,6 +43,7 @@ def test_a_private_name_is_the_public_things(private, public):
 
 
 def test_ops_of_pytorchs_namespaces_can_be_named():
+    assert torch._ops.ops is torch.ops
     absent = (
         torch.ops._c10d_functional.all_gather_into_tensor_coalesced
     )  # of a namespace whose others are there
