@@ -96,6 +96,8 @@ class Watch:
         self.unsure = False
         self.guards = guards
         self._scanned: set[CodeType] = {f.__code__ for f in guards.functions}
+        # Of what ran, by its code: the names of its module.
+        self._names: dict[CodeType, dict[str, Any]] = {}
         # Context variables that are asked for or set, and what they were.
         self._variables: dict[ContextVar[Any], Any] = {}
         # Of this package's layers.
@@ -123,6 +125,7 @@ class Watch:
                 self._note(f"{getattr(arg, '__qualname__', arg)}() is called", code, frame.f_lineno)
         elif code not in self._scanned:
             self._scanned.add(code)
+            self._names[code] = frame.f_globals
             if self.follows:
                 self._enclosing(frame)
             else:
@@ -183,8 +186,11 @@ class Watch:
         for code in self._scanned:
             made.update([c for c in code.co_consts if isinstance(c, CodeType)])
         young = set(map(id, gc.get_objects(0)))
-        # Of many objects, the collector finds these in a fraction of the time that Python looks at each in.
-        holders = gc.get_referrers(*self._scanned) if self._scanned else []
+        named: dict[CodeType, Any] = {code: _named(code, names) for code, names in self._names.items()}
+        named.update((f.__code__, f) for f in self.guards.functions)
+        sought = [code for code in self._scanned if named.get(code) is None]
+        # The others' functions the collector finds among all objects; that takes as long as there are many.
+        holders = [*filter(None, named.values()), *(gc.get_referrers(*sought) if sought else ())]
         ran = [
             f
             for f in holders
@@ -290,6 +296,18 @@ class Watch:
 
 class _Unknown:
     """Stands for an object that nobody knows."""
+
+
+def _named(code: CodeType, names: dict[str, Any]) -> FunctionType | None:
+    """The function with this code that its module, or a class of it, has by its name."""
+    if code.co_flags & inspect.CO_NESTED:
+        return None
+    found: Any = None
+    for part in code.co_qualname.split("."):
+        found = names.get(part)
+        names = vars(found) if isinstance(found, type) else {}
+    found = getattr(found, "fget", getattr(found, "__func__", found))
+    return found if type(found) is FunctionType and found.__code__ is code else None
 
 
 def _is_young(held: Any) -> bool:
