@@ -16,7 +16,7 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -298,7 +298,7 @@ class _Unknown:
     """Stands for an object that nobody knows."""
 
 
-def _named(code: CodeType, names: dict[str, Any]) -> FunctionType | None:
+def _named(code: CodeType, names: Mapping[str, Any]) -> FunctionType | None:
     """The function with this code that its module, or a class of it, has by its name."""
     if code.co_flags & inspect.CO_NESTED:
         return None
