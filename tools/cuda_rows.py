@@ -270,13 +270,13 @@ def _steps() -> Iterator[tuple[str, str]]:
 
 
 @cache
-def texts(architecture: str = "sm_80") -> list[tuple[str, str]]:
+def texts(architecture: str) -> list[tuple[str, str]]:
     """(kernel, its PTX) for all kernels."""
     return [(name, ptx.ptx(text, architecture)) for name, text in kernels()]
 
 
 @cache
-def assemblies(architecture: str = "sm_80") -> list[tuple[str, Any]]:
+def assemblies(architecture: str) -> list[tuple[str, Any]]:
     """(kernel, what NVIDIA's assembler says of it) for all kernels."""
     written = texts(architecture)
     told = ptx.assemble_all([text for _, text in written], architecture)

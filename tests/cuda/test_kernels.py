@@ -56,11 +56,11 @@ def test_the_page_tells_how_rows_are_served() -> None:
 
 @pytest.mark.parametrize("name", WITH_KERNEL)
 def test_pointwise_kernels_are_ptx(name: str) -> None:
-    texts = [text for n, text in cuda_rows.texts() if n == name]
+    texts = [text for n, text in cuda_rows.texts("sm_80") if n == name]
     assert len(texts) == len(cuda_rows.meanings(ROWS[name])) > 0
     assert all(re.search(r"\.visible \.entry kernel\(", text) for text in texts)
     if ptx.assembler() is not None:
-        told = [found for n, found in cuda_rows.assemblies() if n == name]
+        told = [found for n, found in cuda_rows.assemblies("sm_80") if n == name]
         assert len(told) == len(texts)
         assert all(found.spills == 0 and found.registers <= 168 for found in told)  # of 255
 

@@ -154,7 +154,7 @@ class FunctionNode(Node):
                 _zeros(shape) if g is None and shape is not None else g
                 for g, shape in zip(grads, self.shapes, strict=True)
             ]
-        found = _backward(self.function)(self.settle(), *grads)
+        found = pullback(self.function)(self.settle(), *grads)
         found = found if isinstance(found, tuple) else (found,)
         return _check_count(self, found)
 
@@ -387,7 +387,8 @@ class InplaceFunction(Function):
         self.inplace = inplace
 
 
-def _backward(of: type[Function]) -> Callable[..., Any]:
+def pullback(of: type[Function]) -> Callable[..., Any]:
+    """A Function's backward(), which may be called vjp()."""
     if of.vjp is Function.vjp:
         return of.backward
     if of.backward is not Function.backward:

@@ -31,7 +31,7 @@ from rushlight._engine.dispatch.interpreters import PLAIN
 from rushlight._engine.kernels.runtime import tiers
 from rushlight._engine.kernels.runtime.tiers import at_once, deadline
 from rushlight._engine.lazy import is_ours
-from rushlight._engine.tensors.generator import Generator, default_generator
+from rushlight._engine.tensors.generator import default_generator
 from rushlight._engine.tensors.storages import memory_pages
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace import choice, reproduce
@@ -54,7 +54,15 @@ from rushlight._engine.trace.program import (
     tracked_of,
 )
 from rushlight._engine.trace.recorder import Entry, Recorder, recording, root, roots
-from rushlight._engine.trace.regions import BATCHES, MOVED, Traced, backwards_of_programs, hooked, overheard
+from rushlight._engine.trace.regions import (
+    BATCHES,
+    MOVED,
+    Traced,
+    backwards_of_programs,
+    generators_of,
+    hooked,
+    overheard,
+)
 from rushlight._engine.trace.trace import Trace
 
 # How many kinds of arguments get a program of their own; how often guards may fail before a call stays eager.
@@ -412,12 +420,14 @@ class Compiled:
         self, plan: Specialization, recorder: Recorder, tracked: list[Tensor], guards: Guards, lent: Lent
     ) -> tuple[Traced | None, str]:
         """The record of the gradients of results; and why there is none, else empty."""
-        own = backwards_of_programs(tracked) if self.careful else []
-        if any([stores(f.__code__) for f in own if isinstance(f, FunctionType)]):
-            return None, "a backward() of its own stores something: a replay would leave that out"
         try:
+            own = backwards_of_programs(tracked) if self.careful else []
+            for f in own:
+                what = stores(f.__code__) if isinstance(f, FunctionType) else ""
+                if what:
+                    return None, f"in a backward() of its own {what}: a replay would leave that out"
             with lent, watched(guards) if own else nullcontext() as watch:
-                traced = Traced(recorder, tracked, [*lent.given, *guards.known()], plan.orders)
+                traced = Traced(recorder, tracked, [*lent.given, *guards.known()], plan.orders, bool(own))
         except Exception as error:  # which is raised if the caller's backward() comes, not here
             return None, f"its backward pass fails: {type(error).__name__}: {error}"
         return traced, traced.recorder.refusal or (watch.found if watch else "")
@@ -575,15 +585,13 @@ class _State:
         known = [a for g in guards for _, a, _ in g.tensors]
         arrays = [] if program is None else [*known, *program.written]
         self.held = [(a, a.copy()) for a in {id(a): a for a in arrays}.values()]
-        given = [e.given for e in program.entries] if program is not None else []
-        drawn = [default_generator, *[v for v in flatten(given)[0] if isinstance(v, Generator)]]
+        drawn = [default_generator, *generators_of(program.entries if program is not None else ())]
         self.random = [(g, g.get_state()) for g in {id(g): g for g in drawn}.values()]
 
     def knows(self, program: Program) -> bool:
         """Whether all that a program writes to, and draws from, is here."""
-        drawn = [v for e in program.entries for v in flatten(e.given)[0] if isinstance(v, Generator)]
         return roots(program.written) <= roots([a for a, _ in self.held]) and all(
-            any(g is v for v, _ in self.random) for g in drawn
+            any(g is v for v, _ in self.random) for g in generators_of(program.entries)
         )
 
     def difference(self, program: Program, second: Recorded, tensors: list[Tensor], write: bool) -> str:

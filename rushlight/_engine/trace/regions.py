@@ -6,6 +6,8 @@ backward program. At a replay the results get a node that runs it.
 
 from __future__ import annotations
 
+import gc
+import inspect
 import weakref
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -15,17 +17,18 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.autograd.engine import grad
-from rushlight._engine.autograd.function import FunctionNode
+from rushlight._engine.autograd.function import FunctionNode, pullback
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.hooks import overhear
 from rushlight._engine.autograd.node import AccumulateGrad, Node
+from rushlight._engine.core.pytree import flatten
 from rushlight._engine.dispatch.interpreters import wrapped
 from rushlight._engine.lazy import is_ours
-from rushlight._engine.numerics.rng import default_engine
 from rushlight._engine.ops.table import ROWS
+from rushlight._engine.tensors.generator import Generator, default_generator
 from rushlight._engine.tensors.storages.storage import Storage
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
-from rushlight._engine.trace.recorder import Recorder, recording
+from rushlight._engine.trace.recorder import Entry, Recorder, recording
 
 BATCHES = (
     "gradients of its results are asked for in batches, by vmap: a replay's are those of single examples"
@@ -41,6 +44,7 @@ class Traced:
     """The record of a graph's gradients: of `leaves`, from those of the tracked results.
 
     orders: that of the dims of a gradient in memory, by the number of the result, where it is known.
+    own: whether some are what a program has written, which may draw from generators of its own.
     """
 
     def __init__(
@@ -49,6 +53,7 @@ class Traced:
         tracked: Sequence[Tensor],
         known: Sequence[Tensor],
         orders: dict[int, tuple[int, ...]],
+        own: bool = False,
     ) -> None:
         self.given = [wrap(_values(t, orders.get(n)), t._kind) for n, t in enumerate(tracked)]
         self.leaves = leaves_of(tracked)
@@ -61,14 +66,18 @@ class Traced:
                 "the function uses, nor one of its variables",
                 breaks=False,
             )
-        engine = default_engine()
-        drawn = engine.get_state()
+        # The collector finds them where no one could look for all that a program's function may reach.
+        generators = [g for g in gc.get_referrers(Generator) if isinstance(g, Generator)] if own else []
+        drawn = [(g, g.engine.get_state()) for g in (default_generator, *generators)]
         try:
             with recording(self.recorder):
                 found = grad(tracked, self.leaves, self.given, retain_graph=True, allow_unused=True)
                 self.found = [g.clone() if g is not None and g._kind.lazy else g for g in found]
-        finally:  # the caller's backward() draws these numbers
-            engine.set_state(drawn)
+        finally:  # the caller's backward() draws these numbers; other threads draw from other generators
+            named = {id(g) for g in (default_generator, *generators_of(self.recorder.entries))}
+            for g, state in drawn:
+                if id(g) in named:
+                    g.engine.set_state(state)
 
 
 def _values(t: Tensor, order: tuple[int, ...] | None) -> Any:
@@ -130,9 +139,14 @@ def hooked(tracked: Sequence[Tensor]) -> bool:
 
 
 def backwards_of_programs(tracked: Sequence[Tensor]) -> list[Any]:
-    """Each backward() that a pass through the graph of results runs and a program has written."""
+    """The undecorated backward() of each Function of a program's in the graph of results."""
     found = {n.function for n in nodes([t._grad_node for t in tracked]) if isinstance(n, FunctionNode)}
-    return [function.backward for function in found if not is_ours(function)]
+    return [inspect.unwrap(pullback(function)) for function in found if not is_ours(function)]
+
+
+def generators_of(entries: Sequence[Entry]) -> list[Generator]:
+    """The generators that entries draw from by name."""
+    return [v for e in entries for v in flatten(e.given)[0] if isinstance(v, Generator)]
 
 
 def leaves_of(tracked: Sequence[Tensor]) -> list[Tensor]:

@@ -5,6 +5,7 @@ import pytest
 import rushlight as torch
 
 COUNT = [0]
+OWN = torch.Generator()
 
 
 class Drawn(torch.autograd.Function):
@@ -17,9 +18,34 @@ class Drawn(torch.autograd.Function):
         return torch.rand(2) * grad
 
 
+class DrawnByName(Drawn):
+    @staticmethod
+    def backward(ctx, grad):
+        return torch.rand(2, generator=OWN) * grad
+
+
 class Counted(Drawn):
     @staticmethod
     def backward(ctx, grad):
+        COUNT[0] += 1
+        return grad * 2
+
+
+class CountedOnce(Drawn):
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad):
+        COUNT[0] += 1
+        return grad * 2
+
+
+class CountedByVjp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a):
+        return a * 1
+
+    @staticmethod
+    def vjp(ctx, grad):
         COUNT[0] += 1
         return grad * 2
 
@@ -50,6 +76,7 @@ def _steps(function, compiled: bool, count: int = 5):
     p, found = torch.nn.Parameter(torch.ones(2)), []
     run = torch.compile(function) if compiled else function
     torch.manual_seed(1)
+    OWN.manual_seed(1)
     for _ in range(count):
         p.grad = None
         out = run(p)
@@ -58,16 +85,17 @@ def _steps(function, compiled: bool, count: int = 5):
     return found, torch.rand(1).item()
 
 
-def test_random_numbers_of_a_backward_are_drawn_when_it_runs() -> None:
+@pytest.mark.parametrize("kind", [Drawn, DrawnByName])
+def test_random_numbers_of_a_backward_are_drawn_when_it_runs(kind) -> None:
     """A record runs the backward pass at once; what that drew was lost to the calls that followed."""
 
     def function(p):
-        return Drawn.apply(p) + torch.rand(2)
+        return kind.apply(p) + torch.rand(2)
 
     assert _steps(function, True) == _steps(function, False)
 
 
-@pytest.mark.parametrize(("kind", "most"), [(Counted, 5), (Told, 6)])
+@pytest.mark.parametrize(("kind", "most"), [(Counted, 5), (CountedOnce, 5), (CountedByVjp, 5), (Told, 6)])
 def test_effects_of_a_backward_happen_at_every_call(kind, most: int) -> None:
     COUNT[:] = [0]
     _steps(lambda p: kind.apply(p) + 1, True)

@@ -58,9 +58,10 @@ def noted(code: CodeType) -> dict[int, Noted]:
     return found
 
 
-def stores(code: CodeType) -> bool:
-    """Whether a function stores into what none of its local variables holds."""
-    return any([n.kind == "refuse" or (n.kind == "store" and not n.variable) for n in noted(code).values()])
+def stores(code: CodeType) -> str:
+    """What a function stores into what none of its local variables holds; "" if nothing."""
+    found = noted(code).values()
+    return next((n.what for n in found if n.kind == "refuse" or (n.kind == "store" and not n.variable)), "")
 
 
 @lru_cache(maxsize=4096)
