@@ -31,7 +31,7 @@ _IDENTITIES = count(1)  # of tensors whose `_cdata` was asked for
 
 def _place(asked: str, dim: Any, ndim: int) -> int:
     """The dim whose size or stride is asked for, from 0 on."""
-    if isinstance(dim, (bool, float)):
+    if isinstance(dim, (bool, float, str)):
         raise TypeError(f"{asked}(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")
     if not ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")

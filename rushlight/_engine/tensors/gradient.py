@@ -223,7 +223,8 @@ class Gradient(_Tensor):
         made: Tensor = _new(self._detached or self.__class__)
         made._array, made._kind = self._array, self._kind.plain
         made._grad_node, made._output_nr = None, 0
-        held, made._storage = self._storage, fresh() if INFERRING else None
+        held = self._storage
+        made._storage = fresh() if INFERRING and held is not None and held.inference else None
         if held is not None and held.lent is not None:
             made._storage = held.apart(0)  # of somebody's array, all that there is to it
         return made

@@ -100,3 +100,12 @@ def test_equations_and_inverses_of_large_matrices(n: int) -> None:
     a[1] = 0
     found, info = torch.linalg.solve_ex(a, b)
     assert info.tolist() == [0, 1, 0] and not found[0].isnan().any()
+
+
+@pytest.mark.parametrize(("batch", "n", "wide"), [((), 1, 4), ((2,), 3, 1), ((0,), 3, 2), ((2,), 3, 0)])
+def test_results_lie_by_columns_whatever_the_sizes(batch: tuple[int, ...], n: int, wide: int) -> None:
+    a, b = torch.eye(n).expand(*batch, n, n), torch.ones(*batch, n, wide)
+    solve = torch.linalg.solve_triangular
+    for found in (torch.linalg.solve(a, b), solve(a, b, upper=True), torch.linalg.inv(a)):
+        assert found.stride()[-2:] == (1, n)
+    assert solve(a, b.mT, upper=True, left=False).stride()[-2:] == (1, max(wide, 1))

@@ -256,3 +256,18 @@ def test_linear_says_which_dtypes_differ(x: str, weight: str, bias: str | None, 
     with pytest.raises(RuntimeError) as told:
         torch.nn.functional.linear(*given, added)
     assert str(told.value) == words
+
+
+@pytest.mark.parametrize("norm", [linalg.vector_norm, linalg.norm, linalg.matrix_norm])
+@pytest.mark.parametrize(
+    ("of", "to", "words"),
+    [
+        ("float64", "float32", r"input \(Double\) should be convertible without narrowing .* \(Float\)"),
+        ("float16", "bfloat16", r"input \(Half\) should be convertible without narrowing .* \(BFloat16\)"),
+        ("complex64", "float32", "dtype should be complex for complex inputs, but got Float"),
+        ("float32", "int64", "dtype should be floating point or complex, but got Long"),
+    ],
+)
+def test_norms_are_not_computed_in_narrower_dtypes(norm, of, to, words):
+    with pytest.raises(RuntimeError, match=words):
+        norm(torch.ones(2, 2, dtype=getattr(torch, of)), dtype=getattr(torch, to))

@@ -17,6 +17,8 @@ def test_what_is_made_is_marked(made):
     assert own.is_inference() and computed.is_inference() and own.view(1, 3).is_inference()
     assert not alias.is_inference() and not weight.is_inference()
     assert torch.cat([own, own]).is_inference() and own.sum().is_inference()
+    assert own.data.is_inference() and not weight.data.is_inference()
+    assert weight.data.add_(1)._version == 1 and weight._version == 0  # data has a version of its own
 
 
 def test_outside_they_stay_out_of_the_graph():

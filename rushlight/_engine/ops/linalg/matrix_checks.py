@@ -18,7 +18,7 @@ from rushlight._engine.core.recording import checked
 from rushlight._engine.core.results import named
 from rushlight._engine.ops.indexing.along_dim import Array, legacy
 from rushlight._engine.ops.signature import Param
-from rushlight._engine.ops.table import composite
+from rushlight._engine.ops.table import ROWS, composite
 
 SINGULAR = (
     "The diagonal element {} is zero, the inversion could not be completed because the input "
@@ -86,7 +86,7 @@ def check_equation(op: str, a: Array, b: Array, left: bool) -> None:
 def columns(a: Array) -> Array:
     """The matrices laid out column by column, as LAPACK leaves them and PyTorch hands them on."""
     turned = np.ascontiguousarray(a.swapaxes(-1, -2))
-    if 1 in turned.shape[-2:]:  # NumPy leaves any strides where a size is 1
+    if not turned.size or 1 in turned.shape[-2:]:  # NumPy leaves any strides where a size is 0 or 1
         turned = np.ndarray(turned.shape, turned.dtype, turned)
     return turned.swapaxes(-1, -2)
 
@@ -170,6 +170,8 @@ def dagger(t: Any) -> Any:
 
 def column_major(t: Any) -> Any:
     """The tensor with its matrices laid out column by column."""
+    if not t.numel() or 1 in t.shape[-2:]:  # whatever the strides, a size of 0 or 1 is contiguous
+        return ROWS["transpose_copy"](t, -2, -1).mT
     return t.mT.contiguous().mT
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.ops.linalg.matrix_checks import check_floating, check_matrix, check_square, is_inexact
-from rushlight._engine.ops.reductions.statistics import vector_norm
+from rushlight._engine.ops.reductions.statistics import check_norm_dtype, vector_norm
 from rushlight._engine.ops.table import ROWS, composite
 
 _OP = "linalg.matrix_norm"
@@ -29,21 +28,8 @@ def _check(A: Any, ord: Any, dim: Any, dtype: Any) -> tuple[int, int]:
     if first == second:
         raise RuntimeError(f"{_OP}: dims must be different. Got ({dims[0]}, {dims[1]})")
     if dtype is not None:
-        _check_dtype(A.dtype, dtype)
+        check_norm_dtype(_OP, A.dtype, dtype)
     return first, second
-
-
-def _check_dtype(of: Any, dtype: Any) -> None:
-    if dtype.category < dt.FLOATING:
-        raise RuntimeError(f"{_OP}: dtype should be floating point or complex, but got {dtype.legacy}")
-    if dtype.is_complex is not of.is_complex:
-        kinds = "complex" if of.is_complex else "real"
-        raise RuntimeError(f"{_OP}: dtype should be {kinds} for {kinds} inputs, but got {dtype.legacy}")
-    if dtype.itemsize < of.itemsize:
-        raise RuntimeError(
-            f"{_OP}: the dtype of the input ({of.legacy}) should be convertible without "
-            f"narrowing to the specified dtype ({dtype.legacy})"
-        )
 
 
 def matrix_norm_of(A: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any = None) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.errors import check_size, wrap_dim, wrap_dims
+from rushlight._engine.core.promotion import promote_types
 from rushlight._engine.core.recording import fusing
 from rushlight._engine.core.results import named
 from rushlight._engine.core.services import service
@@ -436,9 +437,22 @@ def _check_norm(x: Any, dtype: Any) -> None:
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype.legacy}"
         )
-    if dtype is not None and dtype.is_complex is not x.dtype.is_complex:
-        kind = "complex" if x.dtype.is_complex else "floating point"
-        raise RuntimeError(f"linalg.vector_norm expected {kind} dtype, but got {dtype}")
+    if dtype is not None:
+        check_norm_dtype("linalg.vector_norm", x.dtype, dtype)
+
+
+def check_norm_dtype(op: str, of: Any, dtype: Any) -> None:
+    """RuntimeError unless a norm of numbers of one dtype may be computed in the other."""
+    if dtype.category < dt.FLOATING:
+        raise RuntimeError(f"{op}: dtype should be floating point or complex, but got {dtype.legacy}")
+    if dtype.is_complex is not of.is_complex:
+        kinds = "complex" if of.is_complex else "real"
+        raise RuntimeError(f"{op}: dtype should be {kinds} for {kinds} inputs, but got {dtype.legacy}")
+    if promote_types(of, dtype) is not dtype:
+        raise RuntimeError(
+            f"{op}: the dtype of the input ({of.legacy}) should be convertible without "
+            f"narrowing to the specified dtype ({dtype.legacy})"
+        )
 
 
 @reduce(name="_euclid", where=("aten",), node="linalg_vector_norm", takes_dtype=False, dtypes="float")
