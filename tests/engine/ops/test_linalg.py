@@ -271,3 +271,21 @@ def test_linear_says_which_dtypes_differ(x: str, weight: str, bias: str | None, 
 def test_norms_are_not_computed_in_narrower_dtypes(norm, of, to, words):
     with pytest.raises(RuntimeError, match=words):
         norm(torch.ones(2, 2, dtype=getattr(torch, of)), dtype=getattr(torch, to))
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda x: torch.cdist(x, x.double(), 1.0), "expected scalar type Float but found Double"),
+        (lambda x: torch.cdist(x.long(), x), "cdist only supports floating-point dtypes, X1 got: Long"),
+        (lambda x: torch.cdist(x, x.half()), "expected scalar type Float but found Half"),
+        (lambda x: torch.pdist(x.long()), "pdist only supports floating-point dtypes$"),
+        (lambda x: torch.nn.functional.bilinear(x, x[:1], x[None]), "do not match at dim 0: got 2 and 1"),
+        (lambda x: torch.nn.functional.bilinear(x, x, x[None], x.double()[0]), "weight: float, bias: double"),
+        (lambda x: torch.adjoint(x[0]), r"tensor\.adjoint\(\) is only supported on matrices"),
+        (lambda x: linalg.vander(x, N=1), r"N must be greater than 1\.$"),
+    ],
+)
+def test_words_of_refusals(call, words):
+    with pytest.raises(RuntimeError, match=words):
+        call(torch.ones(2, 2))

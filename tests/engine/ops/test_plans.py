@@ -102,6 +102,13 @@ def test_what_looks_at_values_has_no_plan():
         assert torch.take_along_dim(x, torch.tensor([[0], [last]]), 1).tolist() == [[0.0], [5.0]]
 
 
+@pytest.mark.parametrize("groups", [1, 2, 4])
+def test_shuffled_channels_have_memory_of_their_own(groups):
+    for x in (torch.randn(2, 4, 1, 1), torch.randn(2, 4, 3, 3).to(memory_format=torch.channels_last)):
+        for y in thrice(lambda x=x: F.channel_shuffle(x, groups)):
+            assert y.data_ptr() != x.data_ptr() and y.stride() == x.stride()
+
+
 def test_planned_views_share_memory_and_version():
     x = torch.zeros(4, 6)
     for view in thrice(lambda: x.transpose(0, 1).reshape(6, 2, 2).flatten(1)):

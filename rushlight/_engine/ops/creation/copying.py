@@ -37,6 +37,10 @@ def type_as(input, other):
 @composite(planned=True)
 def adjoint(input):
     """The last two dims swapped and conjugated."""
+    if input.ndim == 1:
+        raise RuntimeError(
+            "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."
+        )
     return input.mH
 
 

@@ -128,7 +128,7 @@ def linalg_vander(x, *, N: int | None = None):
     x = x if x.ndim else x.reshape(1)
     count = x._geometry.shape[-1] if N is None else N
     if count < 2:
-        raise RuntimeError(f"N must be greater than 1, got {count}")
+        raise RuntimeError("N must be greater than 1.")
     return _powers(x, count)
 
 

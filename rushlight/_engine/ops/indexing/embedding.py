@@ -132,10 +132,12 @@ def renorm_rows(weight: Any, indices: Any, max_norm: float, norm_type: float) ->
 @composite(inplace=True, out=True, planned=True)
 def renorm(input, p: Number, dim: int, maxnorm: Number):
     """input with each slice along dim scaled down so that its p-norm is at most maxnorm."""
+    if isinstance(p, complex):
+        raise RuntimeError("renorm: p must be real-valued")
     if p <= 0:
         raise RuntimeError("renorm: non-positive-norm not supported")
     if maxnorm < 0:
-        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
     if input.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
     d = wrap_dim(dim, input.ndim)

@@ -311,19 +311,36 @@ def _dot_dims(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
 @composite(where=("torch", "nn.functional"), planned=True)
 def bilinear(input1, input2, weight, bias: Tensor | None = None):
     """x1 @ weight[k] @ x2 for each k: (*, in1), (*, in2), (out, in1, in2) -> (*, out)."""
-    if not input1.dtype is input2.dtype is weight.dtype:
+    _check_bilinear(input1, input2, weight, bias)
+    lead = input1.shape[:-1]
+    a, b = input1.reshape(-1, input1.shape[-1]), input2.reshape(-1, input2.shape[-1])
+    left = tensordot(a, weight, ((1,), (1,)))  # (N, out, in2)
+    found = (left * b.unsqueeze(1)).sum(-1, dtype=input1.dtype).reshape(*lead, weight.shape[0])
+    return found if bias is None else found + bias
+
+
+def _check_bilinear(input1: Any, input2: Any, weight: Any, bias: Any) -> None:
+    if not input1.dtype is input2.dtype is weight.dtype or bias is not None and bias.dtype is not weight.dtype:
+        last = "" if bias is None else f", bias: {bias.dtype.c_name}"
         raise RuntimeError(
             f"All tensors must have the same dtype, got input1: {input1.dtype.c_name}, "
-            f"input2: {input2.dtype.c_name}, weight: {weight.dtype.c_name}"
+            f"input2: {input2.dtype.c_name}, weight: {weight.dtype.c_name}{last}"
         )
+    if input1.ndim != input2.ndim:
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
+    for d, (one, other) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):
+        if one != other:
+            raise RuntimeError(
+                f"bilinear(): input batch dimensions do not match at dim {d}: got {one} and {other}"
+            )
     for number, x in ((1, input1), (2, input2)):
         if x.shape[-1] != weight.shape[number]:
             raise RuntimeError(
                 f"bilinear(): input{number} size does not match weight size: got "
                 f"{x.shape[-1]} but expected {weight.shape[number]}"
             )
-    lead = input1.shape[:-1]
-    a, b = input1.reshape(-1, input1.shape[-1]), input2.reshape(-1, input2.shape[-1])
-    left = tensordot(a, weight, ((1,), (1,)))  # (N, out, in2)
-    found = (left * b.unsqueeze(1)).sum(-1, dtype=input1.dtype).reshape(*lead, weight.shape[0])
-    return found if bias is None else found + bias
+    if bias is not None and bias.shape[0] != weight.shape[0]:
+        raise RuntimeError(
+            f"bilinear(): bias size does not match weight size: got {bias.shape[0]} "
+            f"but expected {weight.shape[0]}"
+        )

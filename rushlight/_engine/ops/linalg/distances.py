@@ -80,12 +80,14 @@ def _euclid_by_product_gradient(s: Any, grad: Any) -> Any:
     return first.sum_to_size(s.shape("x1")), second.sum_to_size(s.shape("x2"))
 
 
-def _check(name: str, x: Any, what: str, runs: bool = True) -> None:
+def _check_floating(name: str, x: Any, more: str = "") -> None:
+    if not x.dtype.is_floating_point:
+        raise RuntimeError(f"{name} only supports floating-point dtypes{more}")
+
+
+def _check_wide(name: str, x: Any) -> None:
     if x.dtype.name not in ("float32", "float64"):
-        if x.dtype.category == 2 and runs:
-            raise NotImplementedError(f"\"{name}\" not implemented for '{x.dtype.legacy}'")
-        if x.dtype.category != 2:
-            raise RuntimeError(f"{name} only supports floating-point dtypes, {what} got: {x.dtype.legacy}")
+        raise NotImplementedError(f"\"{name}\" not implemented for '{x.dtype.legacy}'")
 
 
 @composite(where=("torch",), planned=True)
@@ -93,8 +95,6 @@ def cdist(x1, x2, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if
     """The distances (..., P, R) between the vectors of x1 (..., P, M) and those of x2 (..., R, M)."""
     if compute_mode not in _BY_PRODUCT:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
-    _check("cdist", x1, "X1")
-    _check("cdist", x2, "X2")
     for x, what in ((x1, "X1"), (x2, "X2")):
         if x.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {what} got: {x.ndim}D")
@@ -102,12 +102,18 @@ def cdist(x1, x2, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if
         raise RuntimeError(
             f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
         )
+    for x, what in ((x1, "X1"), (x2, "X2")):
+        _check_floating("cdist", x, f", {what} got: {x.dtype.legacy}")
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
     broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
     many = _BY_PRODUCT[compute_mode]
     if p == 2 and max(x1.shape[-2], x2.shape[-2]) > many:
         return _euclid_by_product(x1, x2)
+    if x1.numel() and x2.numel():
+        _check_wide("cdist", x1)
+        if x1.dtype is not x2.dtype:
+            raise RuntimeError(f"expected scalar type {x1.dtype.legacy} but found {x2.dtype.legacy}")
     return _between(x1, x2, p)
 
 
@@ -231,7 +237,9 @@ def pdist(input, p: float = 2.0):
     """The distances between all pairs of rows i < j of a matrix, as a vector."""
     if input.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
-    _check("pdist", input, "input", input.shape[0] > 1)
+    _check_floating("pdist", input)
+    if input.shape[0] > 1 and input.shape[1]:
+        _check_wide("pdist", input)
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
     if p > 0 and input.shape[0] > 1 and input.shape[1]:

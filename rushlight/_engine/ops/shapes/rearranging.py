@@ -392,4 +392,5 @@ def channel_shuffle(input, groups: int):
         raise RuntimeError(
             f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups."
         )
-    return input.reshape(n, groups, c // groups, *space).transpose(1, 2).reshape(n, c, *space)
+    dealt = ROWS["transpose_copy"](input.reshape(n, groups, c // groups, *space), 1, 2)
+    return in_format(dealt.reshape(n, c, *space), input)
