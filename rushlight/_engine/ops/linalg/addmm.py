@@ -320,12 +320,11 @@ def bilinear(input1, input2, weight, bias: Tensor | None = None):
 
 
 def _check_bilinear(input1: Any, input2: Any, weight: Any, bias: Any) -> None:
-    if not input1.dtype is input2.dtype is weight.dtype or bias is not None and bias.dtype is not weight.dtype:
-        last = "" if bias is None else f", bias: {bias.dtype.c_name}"
-        raise RuntimeError(
-            f"All tensors must have the same dtype, got input1: {input1.dtype.c_name}, "
-            f"input2: {input2.dtype.c_name}, weight: {weight.dtype.c_name}{last}"
-        )
+    given = {"input1": input1, "input2": input2, "weight": weight, "bias": bias}
+    dtypes = {name: t.dtype for name, t in given.items() if t is not None}
+    if len(set(dtypes.values())) > 1:
+        told = ", ".join([f"{name}: {of.c_name}" for name, of in dtypes.items()])
+        raise RuntimeError(f"All tensors must have the same dtype, got {told}")
     if input1.ndim != input2.ndim:
         raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
     for d, (one, other) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):
