@@ -93,3 +93,12 @@ def test_losses_in_python_ask_their_tensors_for_sizes(name: str) -> None:
             loss(*args)
     with pytest.raises(AttributeError, match="'NoneType' object has no attribute 'dim'"):
         torch.nn.functional.margin_ranking_loss(None, torch.ones(2), torch.ones(2))
+
+
+def test_losses_in_python_ask_nothing_of_their_other_tensors() -> None:
+    ones = torch.ones(2)
+    with pytest.raises(AttributeError, match="'float' object has no attribute 'size'"):
+        torch.nn.functional.binary_cross_entropy(ones, ones, 3.0)
+    for given in ({"weight": 3.0}, {"pos_weight": 3.0}):
+        with pytest.raises(TypeError, match="must be Tensor, not float"):
+            torch.nn.functional.binary_cross_entropy_with_logits(ones, ones, **given)

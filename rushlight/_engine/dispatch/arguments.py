@@ -118,19 +118,24 @@ def plain_number(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-# What PyTorch's losses that are Python functions ask of their tensors before all else.
+# What PyTorch's losses that are Python functions ask of which arguments, before an op is called.
 _ASKED_FIRST = {
-    **dict.fromkeys(("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"), "size"),
-    **dict.fromkeys(("binary_cross_entropy", "binary_cross_entropy_with_logits"), "size"),
-    "margin_ranking_loss": "dim",
+    **dict.fromkeys(
+        ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy"),
+        ("size", ("input", "target", "weight")),
+    ),
+    "binary_cross_entropy_with_logits": ("size", ("input", "target")),
+    "gaussian_nll_loss": ("size", ("input",)),
+    "margin_ranking_loss": ("dim", ("input1", "input2", "target")),
 }
 
 
 def _mismatch(row: Row, p: Param, wanted: str, value: Any, position: int) -> Any:
     if p.name == "reduction":  # PyTorch's losses are Python functions, which look it up
         raise ValueError(f"{value} is not a valid value for reduction")
-    if wanted == "Tensor" and row.name in _ASKED_FIRST:
-        getattr(value, _ASKED_FIRST[row.name])  # AttributeError of what is far from a tensor
+    asked, of = _ASKED_FIRST.get(row.name, ("", ()))
+    if p.name in of:
+        getattr(value, asked)  # AttributeError of what is far from a tensor
     raise wrong_type(row.display_name, p.name, wanted, value, None if p.keyword_only else position + 1)
 
 

@@ -1,7 +1,8 @@
 ; The scheduler of threads that wait for each other: 1 + the block whose threads part at a barrier, else 0.
 
-; Keeps a thread's stack at %from and goes on with the one at %to: what a call must leave as it was lies on the
-; stack. (The C library's swapcontext asks the system for the mask of signals each time.)
+; Keeps a thread's stack at %from and goes on with the one at %to: what a call must leave as it was (System V's
+; calls on x86-64) lies on the stack, but for how numbers are rounded, which no kernel changes. (The C library's
+; swapcontext asks the system for the mask of signals each time.)
 define internal void @switch(ptr %from, ptr %to) naked noinline {
   call void asm sideeffect "
     pushq %rbp

@@ -35,7 +35,7 @@ _numbers = itertools.count()
 
 
 def has_fibers() -> bool:
-    """Whether kernels with barriers can run here: by the registers of x86-64, and the calls of Linux."""
+    """Whether kernels with barriers can run here: fibers.ll keeps what calls keep on x86-64 under Linux."""
     return sys.platform == "linux" and platform.machine() == "x86_64"
 
 
