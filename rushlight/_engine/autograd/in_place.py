@@ -18,8 +18,7 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import AccumulateGrad, Node, edge, set_apart
 from rushlight._engine.core.accelerator import is_away
 from rushlight._engine.core.dtype import FLOATING
-from rushlight._engine.core.layout import check_apart_from_itself, shared
-from rushlight._engine.core.services import service
+from rushlight._engine.core.layout import check_apart_from_itself, pointer, shared
 from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, Tensor, storage
 
 
@@ -108,7 +107,7 @@ def _shared_with_input() -> RuntimeError:
 def _reach(a: Any) -> tuple[int, int] | None:
     """The addresses of dense memory; None for an array with gaps, about which PyTorch does not ask."""
     if a.__class__ is np.ndarray and a.flags.c_contiguous:
-        low = service("address")(a)
+        low = pointer(a)
         return (low, low + a.nbytes) if a.size else None
     low, high = np.lib.array_utils.byte_bounds(a.outline() if is_away(a) else a)
     return (low, high) if a.size and high - low == a.nbytes else None

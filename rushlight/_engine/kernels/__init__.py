@@ -57,7 +57,6 @@ register(
         "max pool": "products.max_pool:maxima",
         "max pool backward": "products.max_pool:spread",
         # calls past NumPy
-        "address": "runtime.team:pointer",
         "repeated loop": "runtime.repeated:repeated",
         "loop over few elements": "runtime.small_calls:loop",
         "loops over parts": "runtime.small_calls:loops",

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.devices.cuda.allocator import DriverOutOfMemory
 
 _NORESERVE = 0x4000  # mmap's flag on Linux, which Python's module names from 3.13 on
@@ -108,5 +109,5 @@ class Memory:
 
     def address_of(self, array: Array) -> int | None:
         """The device's address of an array that lies in the window, None for other arrays."""
-        at = array.__array_interface__["data"][0] - self.first
+        at = pointer(array) - self.first
         return self.base + at if 0 <= at < self.window.size else None

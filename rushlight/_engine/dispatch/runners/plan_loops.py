@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.layout import pointer
+
 Array = np.ndarray[Any, Any]
 # What results that nobody else sees begin at multiples of, in bytes.
 _APART = 64
@@ -32,7 +34,7 @@ class Loops:
 
     def view(self, a: Array, base: Array) -> Array:
         """What stands for a view of an array that was met."""
-        place = a.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+        place = pointer(a) - pointer(base)
         return self._meet(a, np.ndarray(a.shape, a.dtype, self._standing[id(base)], place, a.strides))
 
     def given(self, a: Array, code: str) -> Array:

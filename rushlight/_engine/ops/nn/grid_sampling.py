@@ -15,6 +15,7 @@ import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.core.recording import fusing
 from rushlight._engine.core.services import service
 from rushlight._engine.ops.expressions import m, symbol
@@ -223,12 +224,12 @@ def _grid_sample_kernel(input: Array, grid: Array, *how: Any) -> Any:
     kernel.compile_now()
     places = (np.arange(n) * step for n, step in zip(lead, input.strides, strict=False))
     offsets = np.add.outer(*places).reshape(*lead, *[1] * len(sizes))
-    given, address = [np.array(n, np.int32) for n in sizes], service("address")
+    given = [np.array(n, np.int32) for n in sizes]
     large, shape = offsets.size * points >= BIG, (*lead, *grid.shape[1:-1])
     # Coordinates dim by dim, each of which the channels read again and again.
     first = grid.ndim - 1, *range(grid.ndim - 1)
     dims = [(k, slice(None), None) for k in reversed(range(len(sizes)))]
-    start, out, grid = np.array(address(input)), np.empty(shape, of), grid.transpose(first).copy()
+    start, out, grid = np.array(pointer(input)), np.empty(shape, of), grid.transpose(first).copy()
     views = start, offsets, *[grid[dim] for dim in dims], *given, out
     loop = (
         None
@@ -237,7 +238,7 @@ def _grid_sample_kernel(input: Array, grid: Array, *how: Any) -> Any:
     )
 
     def sample(input: Array, grid: Array) -> Array:
-        start, grid = np.array(address(input)), grid.transpose(first).copy()
+        start, grid = np.array(pointer(input)), grid.transpose(first).copy()
         if loop is None:
             found: Array = kernel.large(start, offsets, *[grid[dim] for dim in dims], *given)
             return found

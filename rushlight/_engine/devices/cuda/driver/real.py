@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.callers import warn
+from rushlight._engine.core.layout import pointer
 from rushlight._engine.devices.cuda import prepared
 from rushlight._engine.devices.cuda.array import DeviceArray, row_strides
 from rushlight._engine.devices.cuda.configuration import Card
@@ -111,7 +112,7 @@ class Memory:
     def address_of(self, array: Array) -> int | None:
         """The device's address of an array that `seen` or a view of it gave, None for other arrays."""
         if array is _window or array.base is _window:
-            return int(array.__array_interface__["data"][0])
+            return pointer(array)
         return None
 
 
