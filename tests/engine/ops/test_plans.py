@@ -96,6 +96,10 @@ def test_a_convolution_with_a_bias_is_its_rows_on_other_devices():
     assert "aten::_convolution" in {event.key for event in seen.key_averages()}
 
 
+def test_derivatives_along_no_dims_are_none():
+    assert torch.gradient(torch.ones(2, 2), dim=()) == () == torch.gradient(torch.ones(1), dim=[])
+
+
 def test_what_looks_at_values_has_no_plan():
     x = torch.arange(6.0).reshape(2, 3)
     for last in (2, 2, 2, -1):

@@ -141,7 +141,7 @@ def gradient(input, *, spacing: Any = 1, dim: Ints | None = None, edge_order: in
         raise RuntimeError(f"torch.gradient only supports edge_order=1 and edge_order=2, got {edge_order}")
     if input.dtype.name == "uint8":
         raise RuntimeError("torch.gradient does not support uint8 input.")
-    dims = wrap_dims(dim, input.ndim)
+    dims = () if dim in ((), []) else wrap_dims(dim, input.ndim)  # where reductions take all
     found = []
     for d, h in zip(dims, _spacings(input, spacing, dims), strict=True):
         if input.shape[d] <= edge_order:
