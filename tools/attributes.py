@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from statements import statements
+from statements import parsed, statements
 
 PACKAGE = "rushlight"
 # Where objects are made; a context's `__enter__` begins what its `__exit__` ends.
@@ -90,9 +90,9 @@ def _of_maker(f: ast.FunctionDef) -> tuple[set[str], set[str]]:
 
 def late(root: Path) -> list[str]:
     """`file:line: Class.attribute` of each attribute that first appears in a method."""
-    parsed = ((path, ast.parse(path.read_text(encoding="utf-8"))) for path in sorted(root.rglob("*.py")))
+    trees = ((path, parsed(path.read_text(encoding="utf-8"))) for path in sorted(root.rglob("*.py")))
     classes = [
-        (path, Class(n)) for path, tree in parsed for n in statements(tree) if isinstance(n, ast.ClassDef)
+        (path, Class(n)) for path, tree in trees for n in statements(tree) if isinstance(n, ast.ClassDef)
     ]
     known: dict[str, list[Class]] = {}
     for _, own in classes:

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from statements import statements
+from statements import parsed, statements
 
 PACKAGE = "rushlight"
 ENGINE = "_engine"
@@ -70,7 +70,7 @@ class Imports(NamedTuple):
 def imports(path: Path) -> Imports:
     """What a file imports; each check of a run asks for it."""
     text = path.read_text(encoding="utf-8")
-    tree = ast.parse(text)
+    tree = parsed(text)
     found: list[tuple[int, str]] = []
     late: set[int] = set()
     for node in statements(tree):

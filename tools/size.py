@@ -12,7 +12,7 @@ import ast
 import sys
 from pathlib import Path
 
-from statements import statements
+from statements import parsed, statements
 
 FILE_LINES, FUNCTION_LINES = 700, 60
 PACKAGES = ("rushlight", "rushlight_audio", "rushlight_vision")
@@ -28,7 +28,7 @@ def measures(path: Path) -> tuple[int, list[tuple[str, int]]]:
     text = path.read_text(encoding="utf-8")
     says = [bool(line.strip()) and not line.lstrip().startswith("#") for line in text.splitlines()]
     count, found = sum(says), []
-    for node in statements(ast.parse(text)):
+    for node in statements(parsed(text)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             found.append((node.name, (node.end_lineno or node.lineno) - node.lineno + 1))
         elif not isinstance(node, (ast.Module, ast.ClassDef)):

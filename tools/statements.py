@@ -1,9 +1,24 @@
-"""The statements of a file, for checks that ask nothing of its expressions."""
+"""The tree of a file, and its statements, for checks that ask nothing of its expressions."""
 
 from __future__ import annotations
 
 import ast
+import gc
 from collections.abc import Iterator
+
+
+def parsed(text: str) -> ast.Module:
+    """The tree of a file's text.
+
+    The collector waits: trees have no cycles, and to walk those that are kept takes longer than to parse them.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return ast.parse(text)
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def statements(tree: ast.AST) -> Iterator[ast.AST]:
