@@ -10,7 +10,7 @@ from collections.abc import Iterator
 def parsed(text: str) -> ast.Module:
     """The tree of a file's text.
 
-    The collector waits: trees have no cycles, and to walk those that are kept takes longer than to parse them.
+    The collector waits: trees have no cycles, and to walk those that are kept takes longer than to parse.
     """
     enabled = gc.isenabled()
     gc.disable()

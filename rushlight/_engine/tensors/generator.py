@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -37,6 +38,7 @@ class Generator:
         if where.type != "cpu" and platform is None:
             raise unavailable(where, RuntimeError, "Cannot get CUDA generator without ATen_cuda library")
         self._own: Any = Engine() if platform is None else platform.backend(where).new_generator()
+        _MADE[id(self)] = self
 
     @property
     def engine(self) -> Any:
@@ -139,6 +141,15 @@ class Generator:
     def __setstate__(self, state: tuple[int, None, Tensor]) -> None:
         self.manual_seed(state[0])
         self.set_state(state[2])
+
+
+# Those that programs have made.
+_MADE: WeakValueDictionary[int, Generator] = WeakValueDictionary()
+
+
+def all_made() -> list[Generator]:
+    """The generators that programs have made, and that are still there."""
+    return [g for g in [reference() for reference in _MADE.valuerefs()] if g is not None]
 
 
 def around(engine: Any = None) -> Generator:

@@ -6,7 +6,6 @@ backward program. At a replay the results get a node that runs it.
 
 from __future__ import annotations
 
-import gc
 import inspect
 import weakref
 from collections.abc import Iterator, Sequence
@@ -25,7 +24,7 @@ from rushlight._engine.core.pytree import flatten
 from rushlight._engine.dispatch.interpreters import wrapped
 from rushlight._engine.lazy import is_ours
 from rushlight._engine.ops.table import ROWS
-from rushlight._engine.tensors.generator import Generator, default_generator
+from rushlight._engine.tensors.generator import Generator, all_made, default_generator
 from rushlight._engine.tensors.storages.storage import Storage
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 from rushlight._engine.trace.recorder import Entry, Recorder, recording
@@ -66,9 +65,7 @@ class Traced:
                 "the function uses, nor one of its variables",
                 breaks=False,
             )
-        # The collector finds them where no one could look for all that a program's function may reach.
-        generators = [g for g in gc.get_referrers(Generator) if isinstance(g, Generator)] if own else []
-        drawn = [(g, g.engine.get_state()) for g in (default_generator, *generators)]
+        drawn = [(g, g.engine.get_state()) for g in (default_generator, *(all_made() if own else ()))]
         try:
             with recording(self.recorder):
                 found = grad(tracked, self.leaves, self.given, retain_graph=True, allow_unused=True)
