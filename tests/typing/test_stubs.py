@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import ast
+import json
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 import rushlight as torch
 from rushlight import aliases
-from rushlight._engine import lazy
-from rushlight._engine.names import completion
-from rushlight._engine.names.placeholders import is_absent
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -54,30 +50,57 @@ def test_stubs_are_as_the_code_is() -> None:
     assert done.returncode == 0, f"run `{stubs.COMMAND}`: {done.stdout}{done.stderr}"
 
 
-@pytest.mark.parametrize(
-    "module",
-    [
-        "",
-        "linalg",
-        "special",
-        "fft",
-        "nn",
-        "nn.functional",
-        "optim",
-        "utils.data",
-        "distributions",
-        "optim.lr_scheduler",
-        "return_types",
-    ],
+_MODULES = (
+    "",
+    "linalg",
+    "special",
+    "fft",
+    "nn",
+    "nn.functional",
+    "optim",
+    "utils.data",
+    "distributions",
+    "optim.lr_scheduler",
+    "return_types",
 )
-def test_every_public_name_is_told(made: dict[Path, str], module: str) -> None:
+_PUBLIC = """
+import json, sys
+from importlib import import_module
+from types import ModuleType
+from rushlight._engine import lazy
+from rushlight._engine.names import completion
+from rushlight._engine.names.placeholders import is_absent
+found = {}
+for name in sys.argv[1:]:
+    module = import_module(f"rushlight.{name}".rstrip("."))
+    listed = {*dir(module)} if name else {*completion.names("torch"), *lazy.homes("rushlight")}
+    values = {n: getattr(module, n) for n in listed if not n.startswith("_")}
+    found[name] = [n for n, v in values.items() if not isinstance(v, ModuleType) and not is_absent(v)]
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture(scope="module")
+def listed() -> dict[str, list[str]]:
+    """The public names of each module, by a process of its own: names that are there to be imported and nothing
+    else show in dir() once somebody asked for them.
+    """
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", _PUBLIC, *_MODULES],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    found: dict[str, list[str]] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("module", _MODULES)
+def test_every_public_name_is_told(made: dict[Path, str], listed: dict[str, list[str]], module: str) -> None:
     path = ROOT.joinpath("rushlight", *module.split("."))
     file = path / "__init__.pyi" if path.is_dir() else path.with_suffix(".pyi")
-    found = import_module(f"rushlight.{module}".rstrip("."))
-    # Names that are there to be imported and nothing else show in dir() once somebody asked for them.
-    listed = set(dir(found)) if module else {*completion.names("torch"), *lazy.homes("rushlight")}
-    values = {n: getattr(found, n) for n in listed if not n.startswith("_")}
-    public = {n for n, value in values.items() if not isinstance(value, ModuleType) and not is_absent(value)}
+    public = set(listed[module])
     brought = {
         "annotations",
         "Any",
