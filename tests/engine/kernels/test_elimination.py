@@ -109,3 +109,8 @@ def test_results_lie_by_columns_whatever_the_sizes(batch: tuple[int, ...], n: in
     for found in (torch.linalg.solve(a, b), solve(a, b, upper=True), torch.linalg.inv(a)):
         assert found.stride()[-2:] == (1, n)
     assert solve(a, b.mT, upper=True, left=False).stride()[-2:] == (1, max(wide, 1))
+
+
+def test_equations_of_no_rows() -> None:
+    lu, pivots = torch.linalg.lu_factor(torch.ones(0, 0))
+    assert torch.linalg.lu_solve(lu, pivots, torch.ones(0, 2)).shape == (0, 2)

@@ -104,7 +104,7 @@ def order_of(pivots: Array, rows: int) -> Array:
         numbers = list(range(rows))
         for j, place in enumerate(flat[0].tolist()):
             numbers[j], numbers[place - 1] = numbers[place - 1], numbers[j]
-        return np.array(numbers).reshape(*pivots.shape[:-1], rows)
+        return np.array(numbers, np.int64).reshape(*pivots.shape[:-1], rows)
     order = np.tile(np.arange(rows), (len(flat), 1))
     each = np.arange(len(flat))
     for j in range(flat.shape[1]):
