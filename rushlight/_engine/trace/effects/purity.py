@@ -95,9 +95,8 @@ class Watch:
         # Whether a second record may tell what none can see.
         self.unsure = False
         self.guards = guards
-        self._scanned: set[CodeType] = {f.__code__ for f in guards.functions}
         # Of what ran, by its code: the names of its module.
-        self._names: dict[CodeType, dict[str, Any]] = {}
+        self._scanned: dict[CodeType, dict[str, Any]] = {f.__code__: f.__globals__ for f in guards.functions}
         # Context variables that are asked for or set, and what they were.
         self._variables: dict[ContextVar[Any], Any] = {}
         # Of this package's layers.
@@ -124,8 +123,7 @@ class Watch:
             if not (self._harmless(arg) or _is_own_dict(frame, getattr(arg, "__self__", None))):
                 self._note(f"{getattr(arg, '__qualname__', arg)}() is called", code, frame.f_lineno)
         elif code not in self._scanned:
-            self._scanned.add(code)
-            self._names[code] = frame.f_globals
+            self._scanned[code] = frame.f_globals
             if self.follows:
                 self._enclosing(frame)
             else:
@@ -186,9 +184,8 @@ class Watch:
         for code in self._scanned:
             made.update([c for c in code.co_consts if isinstance(c, CodeType)])
         young = set(map(id, gc.get_objects(0)))
-        named: dict[CodeType, Any] = {code: _named(code, names) for code, names in self._names.items()}
-        named.update((f.__code__, f) for f in self.guards.functions)
-        sought = [code for code in self._scanned if named.get(code) is None]
+        named = {code: _named(code, names) for code, names in self._scanned.items()}
+        sought = [code for code, function in named.items() if function is None]
         # The others' functions the collector finds among all objects; that takes as long as there are many.
         holders = [*filter(None, named.values()), *(gc.get_referrers(*sought) if sought else ())]
         ran = [
@@ -196,7 +193,7 @@ class Watch:
             for f in holders
             if type(f) is FunctionType and f.__code__ in self._scanned and id(f) not in young
         ]
-        lost = self._scanned - {f.__code__ for f in ran} - made
+        lost = self._scanned.keys() - {f.__code__ for f in ran} - made
         if lost:
             code = lost.pop()
             self._note(f"{code.co_name}, a function that nobody holds, runs", code, code.co_firstlineno)
