@@ -175,6 +175,30 @@ def test_globals_and_hooks_are_guarded():
     handle.remove()
 
 
+@pytest.mark.parametrize("held", [False, True])
+def test_two_functions_of_one_code_are_both_guarded(held):
+    def scaled(function):
+        factor = 2.0
+
+        def inner(x):
+            return function(x) * factor
+
+        def change():
+            nonlocal factor
+            factor = 3.0
+
+        return inner, change
+
+    once, change = scaled(torch.sin)
+    twice, _ = scaled((lambda x, known={"it": once}: known["it"](x)) if held else once)
+    compiled, x = torch.compile(twice), torch.randn(8)
+    for _ in range(6):
+        assert torch.equal(compiled(x), twice(x))
+    assert "replayed 3 times" in str(torch.explain(compiled))
+    change()
+    assert torch.equal(compiled(x), twice(x))
+
+
 def test_default_arguments_are_seen():
     def f(x, seen=[]):  # noqa: B006
         seen.append(1)

@@ -16,7 +16,7 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -97,6 +97,8 @@ class Watch:
         self.guards = guards
         # Of what ran, by its code: the names of its module.
         self._scanned: dict[CodeType, dict[str, Any]] = {f.__code__: f.__globals__ for f in guards.functions}
+        # Codes with the identities of enclosing functions' variables that they were seen with.
+        self._enclosed: set[tuple[Any, ...]] = set()
         # Context variables that are asked for or set, and what they were.
         self._variables: dict[ContextVar[Any], Any] = {}
         # Of this package's layers.
@@ -129,6 +131,8 @@ class Watch:
             else:
                 self.guards.globals_of(code, frame.f_globals)
                 self._scan(code)
+        elif self.follows and code.co_freevars and not self._made_here(code):
+            self._enclosing(frame)  # of another function, perhaps, that has the same code
 
     def _is_engine(self, code: CodeType) -> bool:
         """Whether a function is this package's."""
@@ -245,26 +249,29 @@ class Watch:
     def _enclosing(self, frame: Any) -> None:
         """Guard the variables of enclosing functions that a function has, unless it was made in this call."""
         code = frame.f_code
-        names = set(code.co_freevars) - {"__class__"}
-        made = code.co_name in _COMPREHENSIONS and any(code in outer.co_consts for outer in self._scanned)
-        if not names or made or any(f.__code__ is code for f in self.guards.functions):
+        names = sorted({*code.co_freevars} - {"__class__"})
+        if not names or (code.co_name in _COMPREHENSIONS and self._made_here(code)):
             return
-        values, found = dict(frame.f_locals), False
-        for f in gc.get_referrers(code):
-            if type(f) is not FunctionType or f.__code__ is not code:
-                continue
-            cells = dict(zip(code.co_freevars, f.__closure__ or (), strict=True))
-            try:
-                if any(cells[n].cell_contents is not values.get(n, _Unknown) for n in names):
-                    continue
-            except ValueError:  # one that has no value
-                continue
-            found = True
+        given = frame.f_locals
+        values = [given.get(name, _Unknown) for name in names]
+        known = code, *map(id, values)
+        if known in self._enclosed:
+            return
+        self._enclosed.add(known)
+        if any(f.__code__ is code and _holds(f, names, values) for f in self.guards.functions):
+            return
+        found = [f for f in gc.get_referrers(code) if type(f) is FunctionType and f.__code__ is code]
+        found = [f for f in found if _holds(f, names, values)]
+        for f in found:
             if not _is_young(f):
                 for name in names:
-                    self.guards.enclosed(name, cells[name])
+                    self.guards.enclosed(name, _cells(f)[name])
         if not found:
             self._note("a variable of an enclosing function is read", code, code.co_firstlineno)
+
+    def _made_here(self, code: CodeType) -> bool:
+        """Whether a function that ran makes functions of this code."""
+        return any(code in outer.co_consts for outer in self._scanned)
 
     # --- or looking at whole functions -----------------------------------------------------------------
 
@@ -283,9 +290,7 @@ class Watch:
 
     def _nested(self, code: CodeType) -> bool:
         """Whether the guards know the function's variables, or those of the one that it is written in."""
-        return any(f.__code__ is code for f in self.guards.functions) or any(
-            code in outer.co_consts for outer in self._scanned
-        )
+        return any(f.__code__ is code for f in self.guards.functions) or self._made_here(code)
 
     def _note(self, what: str, code: CodeType, line: int) -> None:
         self.found = self.found or f"{what}, at {code.co_filename}:{line}: a replay would leave that out"
@@ -293,6 +298,20 @@ class Watch:
 
 class _Unknown:
     """Stands for an object that nobody knows."""
+
+
+def _cells(f: FunctionType) -> dict[str, Any]:
+    """The cells of a function's variables of enclosing functions, by name."""
+    return dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+
+
+def _holds(f: FunctionType, names: Sequence[str], values: Sequence[Any]) -> bool:
+    """Whether the variables of enclosing functions that a function has are these."""
+    cells = _cells(f)
+    try:
+        return all(cells[n].cell_contents is v for n, v in zip(names, values, strict=True))
+    except ValueError:  # one that has no value
+        return False
 
 
 def _named(code: CodeType, names: Mapping[str, Any]) -> FunctionType | None:
