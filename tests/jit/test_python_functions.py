@@ -17,6 +17,19 @@ def _x() -> torch.Tensor:
     return torch.arange(24.0).reshape(2, 3, 4)
 
 
+def test_tensordot_writes_into_out() -> None:
+    @torch.jit.script
+    def product(x: torch.Tensor, out: torch.Tensor | None = None):
+        first = torch.functional.tensordot(x, x, ([1], [0]), out=out)
+        return first, torch.functional.tensordot(x, x, 1, out=None)
+
+    x, out = torch.randn(3, 3), torch.zeros(3, 3)
+    for given in (None, out):
+        for found in product(x, given):
+            torch.testing.assert_close(found, x @ x)
+    torch.testing.assert_close(out, x @ x)
+
+
 def test_tensordot_takes_numbers_and_lists() -> None:
     def dots(x):
         return (

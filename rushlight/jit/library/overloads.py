@@ -8,19 +8,25 @@ from rushlight.jit import annotate
 
 
 class functional:
-    def tensordot(a: Tensor, b: Tensor, dims: int = 2):
+    def tensordot(a: Tensor, b: Tensor, dims: int = 2, out: Tensor | None = None):
         last = annotate(list[int], [])
         first = annotate(list[int], [])
         for i in range(dims):
             last.append(i - dims)
             first.append(i)
-        return torch.ops.aten.tensordot(a, b, last, first)
+        if out is None:
+            return torch.ops.aten.tensordot(a, b, last, first)
+        return torch.ops.aten.tensordot(a, b, last, first, out=out)
 
-    def tensordot(a: Tensor, b: Tensor, dims: tuple[list[int], list[int]]):
-        return torch.ops.aten.tensordot(a, b, dims[0], dims[1])
+    def tensordot(a: Tensor, b: Tensor, dims: tuple[list[int], list[int]], out: Tensor | None = None):
+        if out is None:
+            return torch.ops.aten.tensordot(a, b, dims[0], dims[1])
+        return torch.ops.aten.tensordot(a, b, dims[0], dims[1], out=out)
 
-    def tensordot(a: Tensor, b: Tensor, dims: list[list[int]]):
-        return torch.ops.aten.tensordot(a, b, dims[0], dims[1])
+    def tensordot(a: Tensor, b: Tensor, dims: list[list[int]], out: Tensor | None = None):
+        if out is None:
+            return torch.ops.aten.tensordot(a, b, dims[0], dims[1])
+        return torch.ops.aten.tensordot(a, b, dims[0], dims[1], out=out)
 
     def unique(
         input: Tensor,

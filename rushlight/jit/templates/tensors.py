@@ -382,8 +382,11 @@ def infer_size(first: list[int], second: list[int]) -> list[int]:
 
 
 @of_tensors("tensordot")
-def tensordot(x: Tensor, other: Tensor, dims: list[int], other_dims: list[int]) -> Tensor:
-    return torch.tensordot(x, other, (dims, other_dims))
+def tensordot(
+    x: Tensor, other: Tensor, dims: list[int], other_dims: list[int], out: Tensor | None = None
+) -> Tensor:
+    both = dims, other_dims  # two lines: `out` need not be given
+    return torch.tensordot(x, other, both, out=out)
 
 
 @of_tensors("einsum.sublist")
