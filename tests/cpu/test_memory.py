@@ -93,9 +93,13 @@ def test_freed_pages_are_used_again():
     def chain():
         return (x + 1) * ((x * 2) - (x + 3))
 
+    def faults():
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        chain()
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
     for _ in range(3):
         chain()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    for _ in range(5):
-        chain()
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < 1000
+    # One tensor has 4,096 pages, a chain four. The process counts other threads' faults, too:
+    # kernels that earlier tests wanted are compiled meanwhile, so the quietest of eight counts.
+    assert min(faults() for _ in range(8)) < 200
