@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from typing import Any, NoReturn
 
@@ -19,7 +20,7 @@ from rushlight._engine.core.conversion import Array, convert, largest
 from rushlight._engine.core.dtype import dtype
 from rushlight._engine.numerics.box_muller import GROUP, LOW_24, UNIT_24, normal32, normal64
 from rushlight._engine.numerics.fma import fma32, fma64
-from rushlight._engine.numerics.rng import FEW, Engine, WordTransform, paired
+from rushlight._engine.numerics.rng import FEW, Engine, GivenWords, WordTransform, paired
 from rushlight._engine.numerics.ufunc import c_library
 
 FLOATS = frozenset({dt.float16, dt.bfloat16, dt.float32, dt.float64})
@@ -102,6 +103,17 @@ def _units_of_pairs(words: Array) -> Array:
     return floats
 
 
+def in_bulk(
+    draw: Callable[..., Array], of: dtype, parameters: tuple[Any, ...], words: int, group: int = 1
+) -> WordTransform:
+    """What a distribution makes of many words; each number takes `words` of them."""
+
+    def make(given: Array) -> Array:
+        return draw(GivenWords(given), len(given) // words, of, *parameters)
+
+    return WordTransform(make, words, max(group, words), of.np)
+
+
 UNITS, UNITS_OF_PAIRS = WordTransform(units32), WordTransform(_units_of_pairs, 2, 2, of=np.dtype(np.float64))
 
 
@@ -169,6 +181,16 @@ def normal(
     return found
 
 
+def normals(of: dtype, mean: float = 0.0, std: float = 1.0) -> WordTransform:
+    """How normals are made of whole groups of words, or, of fewer than a group, of pairs."""
+
+    def in_pairs(given: Array) -> Array:
+        return convert(_scaled(_paired_normals(GivenWords(given), len(given) // 2), mean, std), of.np)
+
+    words, fewer = 2 if of is dt.float64 else 1, WordTransform(in_pairs, 2, 4, of.np, True)
+    return replace(in_bulk(normal, of, (mean, std), words, words * GROUP), fewer=fewer)
+
+
 def _grouped32(engine: Engine, n: int, mean: float, std: float, reduced: bool) -> Array:
     whole = n - n % GROUP
     with engine.lock:
@@ -187,10 +209,12 @@ def _grouped32(engine: Engine, n: int, mean: float, std: float, reduced: bool) -
 
 def _scaled(standard: Array, mean: float, std: float) -> Any:
     # The sum is made for a mean of 0 too: it turns -0 into 0.
-    return standard + mean if std == 1 else fma64(standard, std, mean)
+    # By a power of two products are exact, so that only the sum rounds.
+    exact = math.frexp(std)[0] == 0.5 and 2.0**-500 < std < 2.0**500
+    return standard * std + mean if exact else fma64(standard, std, mean)
 
 
-def _paired_normals(engine: Engine, n: int) -> Array:
+def _paired_normals(engine: Engine | GivenWords, n: int) -> Array:
     """`n` float64 standard normals by Box-Muller pairs, the cosine of each pair first."""
     with engine.lock:
         if n < GROUP:
@@ -199,7 +223,7 @@ def _paired_normals(engine: Engine, n: int) -> Array:
         pairs = (n - len(kept) + 1) // 2
         u = standard64(engine, 2 * pairs).reshape(pairs, 2)
         radius, angle = np.sqrt(-2 * c_library("log1p")(-u[:, 1])), 2 * math.pi * u[:, 0]
-        made = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+        made = np.stack([radius * c_library(f)(angle) for f in ("cos", "sin")], axis=1)
         stream = np.concatenate([np.array(kept), made.reshape(-1)])
         engine.normal = float(stream[n]) if len(stream) > n else None
     return stream[:n]
@@ -266,12 +290,6 @@ def exponential(engine: Engine, n: int, of: dtype, rate: float = 1.0) -> Array:
 def _logs(units: Array, log1p: np.ufunc = np.log1p) -> Array:
     found: Array = log1p(np.negative(units, out=units), out=units)
     return found
-
-
-def exponentials32(words: Array) -> Array:
-    """float32 exponential numbers of rate 1 of these pairs of words."""
-    logs = _logs(_units_of_pairs(words)).astype(np.float32)
-    return np.negative(logs, out=logs)
 
 
 @_in_blocks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,11 @@ def fma(x: Any, y: Any, z: Any) -> Any:
 
 def _halves(x: Any) -> tuple[Any, Any]:
     """x as a sum of two numbers of half its bits (26 of a float64's)."""
-    scaled = x * (2.0 ** (np.finfo(np.result_type(x, 1.0)).nmant // 2 + 1) + 1)
+    scaled = x * _splitter(x.dtype if isinstance(x, np.ndarray) else np.result_type(x, 1.0))
     high = scaled - (scaled - x)
     return high, x - high
+
+
+@cache
+def _splitter(of: np.dtype[Any]) -> float:
+    return float(2.0 ** (np.finfo(of).nmant // 2 + 1) + 1)

@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -56,14 +57,39 @@ _STATE = np.dtype(
 class WordTransform:
     """How numbers are made of words: by `make`, of many of them, as many of each group.
 
-    words: to a number.  standard: the parameters that fills get them by.  of: the numbers' dtype.
+    words: to a number.  of: the numbers' dtype.  pairs: whether a normal that is left of an earlier pair
+    comes before them.  fewer: how fewer numbers than a group are made.
     """
 
     make: Callable[[Array], Array]
     words: int = 1
     group: int = 1
-    standard: tuple[float, ...] = (0, 1)
     of: Any = _FLOAT32
+    pairs: bool = False
+    fewer: WordTransform | None = None
+
+
+class GivenWords:
+    """Known words in an Engine's place: what draws a fixed count of words for a number makes many at once."""
+
+    __slots__ = ("_given", "lock", "normal")
+
+    def __init__(self, words: Array) -> None:
+        self._given, self.lock = words, nullcontext()
+        self.normal: float | None = None
+
+    def words32(self, n: int) -> Array:
+        words, self._given = self._given[:n], self._given[n:]
+        return words
+
+    def words64(self, n: int) -> Array:
+        return paired(self.words32(2 * n))
+
+    def double(self) -> float:
+        return (int(self.words64(1)[0]) & _MASK_53) * 2.0**-53
+
+    def take(self, few: WordTransform, sizes: tuple[int, ...], own: bool = True) -> Array:
+        return few.make(self.words32(prod(sizes) * few.words)).reshape(sizes)
 
 
 class Engine:
@@ -153,9 +179,11 @@ class Engine:
         return self._begin(few, sizes)
 
     def _begin(self, few: WordTransform, sizes: tuple[int, ...]) -> Array | None:
-        size = prod(sizes)
+        size, asked = prod(sizes), few
         n = size * few.words
-        if not 0 < n <= FEW or n % few.group:
+        if n < few.group and few.fewer is not None:
+            few, n = few.fewer, size * few.fewer.words
+        if not 0 < n <= FEW or n % few.group or (few.pairs and self.normal is not None):
             return None
         with self._words:
             self._settle()
@@ -171,7 +199,7 @@ class Engine:
             # The position is behind all of them, until `_settle`.
             self._position.value = end = at + n * count
             first: Array = next(others)
-            self._run = few, sizes, others, end, n
+            self._run = asked, sizes, others, end, n
             return first
 
     def _settle(self) -> None:

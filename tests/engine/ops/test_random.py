@@ -156,3 +156,23 @@ def test_no_categories_are_refused():
         with pytest.raises(RuntimeError, match="sum of probabilities <= 0"):
             weights.multinomial(3, replacement=True)
     assert rushlight.empty(0, 3).multinomial(2).shape == (0, 2)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_few_numbers_are_those_of_a_generator_of_the_same_seed(dtype: str) -> None:
+    """A fill cuts few numbers out of a table from its second call on; with a generator named it has none."""
+    calls: list[tuple[str, tuple[float, ...]]] = [("random_", ()), ("random_", (-3, 9))]
+    calls += [("bernoulli_", (0.3,)), ("geometric_", (0.3,))]
+    if dtype != "int64":
+        calls += [("normal_", ()), ("normal_", (1.0, 3.0)), ("uniform_", (-1.0, 2.0)), ("log_normal_", ())]
+        calls += [("exponential_", (2.0,)), ("cauchy_", (1.0, 3.0))]
+    for name, numbers in calls:
+        for size in (4, 16):
+            g = rushlight.Generator().manual_seed(5)
+            rushlight.manual_seed(5)
+            x, y = (rushlight.empty(size, dtype=getattr(rushlight, dtype)) for _ in range(2))
+            for k in range(24):
+                getattr(x, name)(*numbers)
+                assert x.equal(getattr(y, name)(*numbers, generator=g)), (name, numbers, size, k)
+                if k == 18:  # leaves a normal behind
+                    assert rushlight.randn(3).equal(rushlight.randn(3, generator=g))

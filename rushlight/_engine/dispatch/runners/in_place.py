@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, wraps
+from functools import cache, lru_cache, wraps
 from typing import Any
 
 import numpy as np
@@ -35,10 +35,9 @@ from rushlight._engine.dispatch.runners.array_bodies import by_keyword, silent
 from rushlight._engine.dispatch.runners.formulas import Formula
 from rushlight._engine.dispatch.runners.meta import arrays_of, refuse_devices
 from rushlight._engine.dispatch.runners.refused_dtypes import check_dtype
-from rushlight._engine.numerics.rng import OF_THREAD, default_engine
+from rushlight._engine.numerics.rng import OF_THREAD, WordTransform, default_engine
 from rushlight._engine.ops import signature
 from rushlight._engine.ops.table import WIDE_DTYPES, Row
-from rushlight._engine.tensors.kind import CPU_KINDS
 from rushlight._engine.tensors.lazy_views import place
 from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, Tensor, alias, storage
 
@@ -215,9 +214,23 @@ def _usual(target: Tensor, memory: Any, others: Sequence[Any]) -> bool:
     return True
 
 
+class _Few:
+    """How a fill by these numbers makes few of a kind at once, from its second call on."""
+
+    __slots__ = ("of", "numbers", "transform", "asked")
+
+    def __init__(self, kind: Any, *numbers: Any) -> None:
+        self.of, self.numbers, self.asked = kind.dtype, numbers, kind.special
+        self.transform: WordTransform | None = None
+
+    def filled(self, few: Callable[..., WordTransform | None]) -> None:
+        """The first call went well."""
+        self.asked, self.transform = True, few(self.of, *self.numbers)
+
+
 def _filling(body: Callable[..., Any], few: Any, general: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """A fill: by plain numbers nothing is asked but whether the memory is free."""
-    of = few and CPU_KINDS[few.of]
+    known: Callable[..., _Few] = lru_cache(maxsize=64, typed=True)(_Few)
 
     @wraps(general)
     def fill(input: Tensor, *numbers: Any, **named: Any) -> Tensor:
@@ -230,13 +243,14 @@ def _filling(body: Callable[..., Any], few: Any, general: Callable[..., Tensor])
             or (numbers and not NUMBERS.issuperset(map(type, numbers)))
         ):
             return general(input, *numbers, **named)
-        a, s, drawn = input._array, input._storage, None
-        if input._kind is of and a.flags.c_contiguous and (s is None or not s.inference):
-            if not numbers or numbers == few.standard:
-                drawn = (OF_THREAD.engine or default_engine()).cut(few, a.shape)
+        a, s, drawn, kept = input._array, input._storage, None, known(input._kind, *numbers)
+        if kept.transform and a.flags.c_contiguous and (s is None or not s.inference):
+            drawn = (OF_THREAD.engine or default_engine()).cut(kept.transform, a.shape)
         elif not free(input):
             return general(input, *numbers, **named)
         a[...] = body(a, *numbers) if drawn is None else drawn
+        if not kept.asked and a.size:
+            kept.filled(few)
         (storage(input) if s is None else s).version += 1
         return input
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from rushlight._engine.numerics import (
     random_integers,
     rejection_samplers as samplers,
 )
-from rushlight._engine.numerics.box_muller import GROUP, normal32
+from rushlight._engine.numerics.box_muller import normal32
 from rushlight._engine.numerics.distributions import in_memory_order
 from rushlight._engine.numerics.rng import Engine, WordTransform, default_engine
 from rushlight._engine.ops.creation.filled import Fill, factory, like, np_dtype, sizes_of
@@ -77,8 +78,11 @@ def _random_array(engine: Engine, a: Array, parameters: tuple[Any, ...]) -> Arra
     return in_memory_order(make(engine, a.size, _of(a), *parameters), a)
 
 
-def fill(name: str, few: WordTransform | None = None) -> Callable[[Callable[..., Array]], Any]:
-    """An opaque row for Tensor.NAME, which writes what the body draws and gives no gradient."""
+def fill(name: str, few: Callable[..., WordTransform | None]) -> Callable[[Callable[..., Array]], Any]:
+    """An opaque row for Tensor.NAME, which writes what the body draws and gives no gradient.
+
+    few(dtype, *arguments): how the body makes numbers of words, where each takes as many.
+    """
 
     def decorate(body: Callable[..., Array]) -> Any:
         row = opaque(body, where=(f"Tensor.{name}",), inplace=True, node=name.rstrip("_"), fill=True, few=few)
@@ -94,40 +98,68 @@ def no_gradient(s: Any, grad: Any) -> Any:
     return grad.new_zeros(s.shape("input"))
 
 
-NORMALS = WordTransform(normal32, 1, GROUP)
+NORMALS = replace(distributions.normals(dt.float32), make=normal32)
 
 
-@fill("uniform_", distributions.UNITS)
+# How few numbers are made, for `fill`. None of complex ones, whose parts are drawn.
+
+
+def _few(distribution: Callable[..., Array], words: int = 2) -> Callable[..., WordTransform]:
+    def few(of: dt.dtype, *parameters: Any) -> WordTransform:
+        return distributions.in_bulk(distribution, of, parameters, words)
+
+    return few
+
+
+def _few_uniforms(of: dt.dtype, low: float = 0.0, high: float = 1.0) -> WordTransform | None:
+    if of.is_complex:
+        return None
+    if of is dt.float32 and (low, high) == (0, 1):
+        return distributions.UNITS
+    return distributions.in_bulk(distributions.uniform, of, (low, high), 2 if of is dt.float64 else 1)
+
+
+def _few_normals(of: dt.dtype, mean: float = 0.0, std: float = 1.0) -> WordTransform | None:
+    if of.is_complex:
+        return None
+    return NORMALS if of is dt.float32 and (mean, std) == (0, 1) else distributions.normals(of, mean, std)
+
+
+@fill("uniform_", _few_uniforms)
 def uniform(input, from_: float = 0.0, to: float = 1.0, *, generator: Any = None) -> Array:
     """Uniforms of [from, to)."""
     return uniform_array(engine_of("uniform_", generator), input, (from_, to))
 
 
-@fill("normal_", NORMALS)
+@fill("normal_", _few_normals)
 def normal_fill(input, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Array:
     """Normals."""
     return normal_array(engine_of("normal_", generator), input, (mean, std))
 
 
-@fill("exponential_", WordTransform(distributions.exponentials32, 2, 2, (1,)))
+@fill("exponential_", _few(distributions.exponential))
 def exponential(input, lambd: float = 1.0, *, generator: Any = None) -> Array:
     """Exponential numbers of rate lambd."""
     return _drawn(distributions.exponential, engine_of("exponential_", generator), input, lambd)
 
 
-@fill("geometric_")
+@fill("geometric_", _few(distributions.geometric))
 def geometric(input, p: float, *, generator: Any = None) -> Array:
     """Numbers of trials up to the first success."""
     return _drawn(distributions.geometric, engine_of("geometric_", generator), input, p)
 
 
-@fill("log_normal_")
+def _few_log_normals(of: dt.dtype, *parameters: float) -> WordTransform:
+    return replace(distributions.in_bulk(distributions.log_normal, of, parameters, 2, 4), pairs=True)
+
+
+@fill("log_normal_", _few_log_normals)
 def log_normal(input, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Array:
     """exp of normals with this mean and std."""
     return _drawn(distributions.log_normal, engine_of("log_normal_", generator), input, mean, std)
 
 
-@fill("cauchy_")
+@fill("cauchy_", _few(distributions.cauchy))
 def cauchy(input, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Array:
     """Cauchy numbers."""
     return _drawn(distributions.cauchy, engine_of("cauchy_", generator), input, median, sigma)
@@ -143,16 +175,28 @@ class _LeftOut:
 _LEFT_OUT: Any = _LeftOut()
 
 
-@fill("random_")
-def random(input, from_: Any = None, to: Any = _LEFT_OUT, *, generator: Any = None) -> Array:
-    """Integers: of [from, to), of [0, to) for random_(to), else up to the dtype's largest."""
-    engine = engine_of("random_", generator)
+def _range(from_: Any = None, to: Any = _LEFT_OUT) -> tuple[Any, ...]:
+    """What random_'s arguments say: the lowest integer and the end, or None; of no arguments, nothing."""
     if from_ is None and to is _LEFT_OUT:
-        return _random_array(engine, input, ())
+        return ()
     if to is _LEFT_OUT:
         from_, to = None, from_
     low = 0 if from_ is None else _whole("random_", "from", from_)
-    return _random_array(engine, input, (low, None if to is None else _whole("random_", "to", to)))
+    return low, None if to is None else _whole("random_", "to", to)
+
+
+def _few_integers(of: dt.dtype, *arguments: Any) -> WordTransform | None:
+    bounds = _range(*arguments)
+    if not bounds:
+        words = 2 if of in (dt.int64, dt.float64) else 1
+        return distributions.in_bulk(random_integers.whole_range, of, (), words)
+    return None if of in distributions.DIGITS else random_integers.ranged(of, *bounds)[2]
+
+
+@fill("random_", _few_integers)
+def random(input, from_: Any = None, to: Any = _LEFT_OUT, *, generator: Any = None) -> Array:
+    """Integers: of [from, to), of [0, to) for random_(to), else up to the dtype's largest."""
+    return _random_array(engine_of("random_", generator), input, _range(from_, to))
 
 
 def _whole(op: str, name: str, value: Any) -> int:
@@ -280,7 +324,9 @@ def randint_like(
         low, high = 0, low
     bounds = (_whole("randint_like", "low", 0 if low is None else low), _whole("randint_like", "high", high))
     memory = like(input, None, dtype, memory_format)
-    return filled(memory, _random_array, "randint_like", generator, bounds, device)
+    of = dt.from_numpy_dtype(memory.np)
+    few = None if _no_data(device) else _few_integers(of, *bounds)
+    return filled(memory, _random_array, "randint_like", generator, bounds, device, few)
 
 
 # --- samples whose distribution is given by tensors ----------------------------------------------
@@ -309,7 +355,11 @@ bernoulli.gradient(no_gradient)
 bernoulli.shape_rule(lambda input, p=None, generator=None: input)
 
 
-@fill("bernoulli_")
+def _few_bernoulli(of: dt.dtype, p: float = 0.5) -> WordTransform:
+    return distributions.in_bulk(distributions.bernoulli, of, (float(p),), 2)
+
+
+@fill("bernoulli_", _few_bernoulli)
 def bernoulli_fill(input, p: Tensor | Number = 0.5, *, generator: Any = None) -> Array:
     """Ones with probability p, else zeros; p may be a tensor that broadcasts to input."""
     engine, of = engine_of("bernoulli_", generator), dt.from_numpy_dtype(input.dtype)
