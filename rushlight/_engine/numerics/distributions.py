@@ -86,7 +86,7 @@ def units32(words: Array) -> Array:
     return floats
 
 
-def standard64(engine: Engine, *sizes: int) -> Array:
+def standard64(engine: Engine | GivenWords, *sizes: int) -> Array:
     """float64 uniforms of [0, 1): the low 53 bits of a pair each."""
     return engine.take(UNITS_OF_PAIRS, sizes)
 
@@ -229,7 +229,7 @@ def _paired_normals(engine: Engine | GivenWords, n: int) -> Array:
     return stream[:n]
 
 
-def one_normal(engine: Engine) -> float:
+def one_normal(engine: Engine | GivenWords) -> float:
     """One standard normal in double precision, for samplers that draw one by one."""
     kept = engine.normal
     if kept is not None:

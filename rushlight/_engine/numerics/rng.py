@@ -181,8 +181,9 @@ class Engine:
     def _begin(self, few: WordTransform, sizes: tuple[int, ...]) -> Array | None:
         size, asked = prod(sizes), few
         n = size * few.words
-        if n < few.group and few.fewer is not None:
-            few, n = few.fewer, size * few.fewer.words
+        fewer = few.fewer
+        if fewer is not None and n < few.group:
+            few, n = fewer, size * fewer.words
         if not 0 < n <= FEW or n % few.group or (few.pairs and self.normal is not None):
             return None
         with self._words:
