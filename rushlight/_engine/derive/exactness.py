@@ -24,7 +24,7 @@ EXACT = frozenset(
 NUMPY_ALONE = frozenset(
     "angle chebyshev_t chebyshev_u chebyshev_v chebyshev_w gammainc gammaincc gcd hermite_h hermite_he "
     "laguerre_l lcm legendre_p polygamma shifted_chebyshev_t shifted_chebyshev_u shifted_chebyshev_v "
-    "shifted_chebyshev_w zeta".split()
+    "shifted_chebyshev_w".split()
 )
 # Conversions that C leaves open (of what is out of range), or that are rounded by way of float32 here alone.
 _INEXACT = frozenset(

@@ -11,7 +11,10 @@ from rushlight._engine.numerics.distributions import UNITS_OF_PAIRS, exponential
 from rushlight._engine.numerics.rng import Array, Engine
 
 _FEW = 8  # rows, each of which is a call of NumPy's
-_COUNTED = 1 << 16  # comparisons of all totals with all samples that are sooner done than bisections
+_AT_ONCE, _COUNTED = (
+    1 << 9,
+    1 << 16,
+)  # comparisons of all totals with all samples that are sooner done than bisections
 _MOST = 1 << 24  # PyTorch counts categories in float32
 _NO_SUM = "invalid multinomial distribution (sum of probabilities <= 0)"
 _NO_EXTREMES = "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
@@ -109,11 +112,12 @@ def _search(totals: Array, samples: Array) -> Array:
     """Per row, the first category whose running total is not below the sample."""
     if totals.ndim == 1:
         return totals.searchsorted(samples)
+    count = totals.size * samples.shape[-1]
+    if count <= _COUNTED and (len(totals) > _FEW or count <= _AT_ONCE):
+        found: Array = np.add.reduce(totals[:, None, :] < samples[:, :, None], -1, np.int64)
+        return found
     if len(totals) <= _FEW:
         return np.array([row.searchsorted(keys) for row, keys in zip(totals, samples, strict=True)])
-    if totals.size * samples.shape[-1] <= _COUNTED:
-        found: Array = np.count_nonzero(totals[:, None, :] < samples[:, :, None], -1)
-        return found
     return search_rows(totals, samples, False)
 
 

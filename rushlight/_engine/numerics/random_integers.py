@@ -140,6 +140,7 @@ def whole_range(engine: Engine, n: int, of: dtype) -> Array:
     return convert((engine.words32(n) % np.uint32(span)).astype(np.int64), of.np)
 
 
+@lru_cache(maxsize=64)
 def check_permutation(n: int, of: dtype) -> None:
     """RuntimeError unless 0 .. n - 1 exist in the dtype; NotImplementedError for its others."""
     if n < 0:
@@ -153,13 +154,16 @@ def check_permutation(n: int, of: dtype) -> None:
         not_implemented("randperm", of)
 
 
+_WORDS = WordTransform(lambda words: words, of=np.dtype(np.uint32))
+
+
 def permutation(engine: Engine, n: int, of: dtype) -> Array:
     """0 .. n - 1 in random order, by the exchanges of Fisher and Yates."""
     check_permutation(n, of)
     places = np.arange(n, dtype=np.int64)
     if n > 1:
         short = n < (1 << 32) // 20
-        words = engine.words32(n - 1) if short else engine.words64(n - 1)
+        words = engine.take(_WORDS, (n - 1,), False) if short else engine.words64(n - 1)
         exchange = service("exchanges")() if short else None
         if exchange is None or not exchange(places, words):
             places = exchanged(words)

@@ -8,7 +8,7 @@ and the others are counted from it, so that element i is not always `start + i *
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.conversion import Array, convert, number
 from rushlight._engine.core.dtype import dtype
+from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.numerics.fma import fma
 
 _REGISTER_BYTES = 32
@@ -194,15 +195,41 @@ def logspace(start: Any, end: Any, steps: int, base: float, of: dtype) -> Array:
     """base ** linspace(start, end, steps), the power taken in double precision."""
     _check_steps("logspace_cpu", steps, of)
     wide = of.np.type if of.is_complex else np.float64
-    with np.errstate(all="ignore"):
+    token = hush()
+    try:
         if steps < 2:
             only = (np.complex128 if of.is_complex else np.float64)(start)
             return convert(_power(base, np.repeat(only, steps)), of.np)
+        if steps <= _FEW and not of.is_complex:
+            return convert(np.float_power(base, _few_exponents(start, end, steps, of)), of.np)
         first, last = (wide(number(value, of)) for value in (start, end))
         span = last - first if of.category == dt.INTEGRAL else wide(convert(np.asarray(last - first), of.np))
         step = span * (1 / wide(steps - 1)) if of.is_complex else span / (steps - 1)
         exponents = _from_both_ends(first, last, step, steps, lambda x, y, z: x * y + z)
         return convert(_power(base, exponents), of.np)
+    finally:
+        restore(token)
+
+
+_FEW = 256
+
+
+@lru_cache(maxsize=64)
+def _from_its_end(steps: int) -> Array:
+    """The place of each from the end that it is nearer to."""
+    places = np.arange(float(steps))
+    places[steps // 2 :] -= steps - 1
+    return places
+
+
+def _few_exponents(start: Any, end: Any, steps: int, of: dtype) -> Array:
+    """logspace's exponents, as `_from_both_ends` reckons them."""
+    first, last = (float(number(value, of)) for value in (start, end))
+    span = last - first if of.category == dt.INTEGRAL else float(convert(np.asarray(last - first), of.np))
+    found: Array = _from_its_end(steps) * (span / (steps - 1))
+    found[: steps // 2] += first
+    found[steps // 2 :] += last
+    return found
 
 
 def _power(base: float, exponents: Array) -> Array:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -28,9 +27,9 @@ def poisson(engine: Engine, rates: Array) -> Array:
     """Poisson numbers of the rates' shape and dtype; RuntimeError unless all rates are >= 0."""
     _need_float(rates, "poisson_cpu")
     wide = rates.astype(np.float64).reshape(-1)
-    if not (wide >= 0).all():
+    if wide.size and not wide.item(wide.argmin()) >= 0:  # nan is the least
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    if np.isinf(wide).any():
+    if wide.size and math.isinf(wide.item(wide.argmax())):
         raise RuntimeError("invalid Poisson rate, expected rate to be finite, got inf")
     made = np.empty(wide.size, np.float64)
     with engine.lock:
@@ -49,8 +48,8 @@ def _need_float(values: Array, kernel: str, dtypes: frozenset[dt.dtype] = FLOATS
         not_implemented(kernel, of)
 
 
-def _shaped(made: Any, like: Array) -> Array:
-    return convert(np.array(made, np.float64).reshape(like.shape), like.dtype)
+def _shaped(made: Array, like: Array) -> Array:
+    return convert(made.reshape(like.shape), like.dtype)
 
 
 def _poisson_small(rate: float, draw: Draw) -> int:

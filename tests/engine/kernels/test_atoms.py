@@ -357,9 +357,22 @@ def test_constant_powers(exponent):
 
 
 def test_unknown_atoms_stay_on_numpy():
-    kernel = pointwise((m.zeta(X, X),), (("x", "float32"),), ("float32",))
+    kernel = pointwise((m.gammainc(X, X),), (("x", "float32"),), ("float32",))
     assert not kernel.compile_now()
-    np.testing.assert_allclose(kernel(np.float32([2.0])), [0.6449341], rtol=1e-6)
+    np.testing.assert_allclose(kernel(np.float32([2.0])), [0.5939942], rtol=1e-6)
+
+
+def test_zeta_of_floats_is_numpys() -> None:
+    """Also where the sum is mirrored, and at poles and infinities; doubles stay on NumPy."""
+    kernel = pointwise((m.zeta(X, Y),), (("x", "float32"), ("y", "float32")), ("float32",))
+    assert kernel.compile_now()
+    draw = np.random.default_rng(0)
+    s, q = draw.uniform(1.01, 40, 600), draw.uniform(0.01, 50, 600)
+    s[:300], q[:200] = np.rint(s[:300]), -q[:200]
+    s[-6:], q[-6:] = (np.inf, np.inf, 1e38, 1.0, 0.5, 3.0), (0.5, 1.0, 2.0, 3.0, 2.0, -4.0)
+    s, q = s.astype(np.float32), q.astype(np.float32)
+    np.testing.assert_allclose(kernel.fn(s, q), ATOMS["zeta"].numpy(s, q), rtol=3e-7)
+    assert not pointwise((m.zeta(X, X),), (("x", "float64"),), ("float64",)).compile_now()
 
 
 def _any_bits(d, count, seed):

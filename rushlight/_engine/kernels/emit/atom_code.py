@@ -197,7 +197,7 @@ def _fmod(d: str, a: Lane, b: Lane) -> Lane:
     over = rest.compare("ne", 0) & ((rest < 0) ^ (a < 0))  # the quotient was rounded up to the next whole
     rest = over.where(rest + b.abs().copysign(a), rest).abs().copysign(a)
     fits = (ratio.abs() < 2.0**22) & (b.abs() < float("inf"))
-    return _mostly(fits, rest, lambda: _libm("fmod")(d, a, b))
+    return mostly(fits, rest, lambda: _libm("fmod")(d, a, b))
 
 
 def _remainder(d: str, a: Lane, b: Lane) -> Lane:
@@ -225,7 +225,7 @@ def _pow(d: str, a: Lane, b: Lane) -> Lane:
     if a.kind == "double":
         return _libm("pow")(d, a, b)
     z, regular = vm.pow_regular(a, b), (a > 0) & (a < vm.INF) & (b.abs() < vm.INF)
-    return _mostly(regular, z, lambda: vm.pow_special(a, b, z))
+    return mostly(regular, z, lambda: vm.pow_special(a, b, z))
 
 
 def _power(d: str, a: Lane, b: Lane) -> Lane:
@@ -239,11 +239,11 @@ def _power(d: str, a: Lane, b: Lane) -> Lane:
 
     _floating(a, "power")
     products, others = [*POWERS][:3], [*POWERS][3:]
-    return _mostly(
+    return mostly(
         equal(products),
         chosen(products),
-        lambda: _mostly(
-            equal(others), _mostly(~equal(others), a, lambda: chosen(others), ""), lambda: _pow(d, a, b), ""
+        lambda: mostly(
+            equal(others), mostly(~equal(others), a, lambda: chosen(others), ""), lambda: _pow(d, a, b), ""
         ),
         "",
     )
@@ -295,12 +295,12 @@ def _trigonometric(name: str, moderate: Callable[[Lane], Lane]) -> Emitter:
         _floating(x, name)
         if not x.function.module.fma:
             return _libm(name)(d, x)
-        return _mostly(x.abs() <= PRECISIONS[x.kind].trig_limit, moderate(x), lambda: _libm(name)(d, x))
+        return mostly(x.abs() <= PRECISIONS[x.kind].trig_limit, moderate(x), lambda: _libm(name)(d, x))
 
     return emit
 
 
-def _mostly(fits: Lane, small: Lane, otherwise: Callable[[], Lane], weights: str = ", !prof !0") -> Lane:
+def mostly(fits: Lane, small: Lane, otherwise: Callable[[], Lane], weights: str = ", !prof !0") -> Lane:
     """`small` in the lanes that fit; the others branch off to another way, rare if `weights` say so."""
     f = small.function
     slow, done, before = f.fresh("huge"), f.fresh("done"), f.block
@@ -319,7 +319,7 @@ def _tan(d: str, x: Lane) -> Lane:
         return _libm("tan")(d, x)
     wide = x.cast("fpext", "double")
     found = (vm.sin_moderate(wide) / vm.cos_moderate(wide)).cast("fptrunc", "float")
-    return _mostly(x.abs() <= PRECISIONS["float"].trig_limit, found, lambda: _libm("tan")(d, x))
+    return mostly(x.abs() <= PRECISIONS["float"].trig_limit, found, lambda: _libm("tan")(d, x))
 
 
 def _lgamma(d: str, x: Lane) -> Lane:
@@ -328,13 +328,13 @@ def _lgamma(d: str, x: Lane) -> Lane:
         return _libm("lgamma")(d, x)
     wide = x.cast("fpext", "double")
     usual = (wide > 0) & (wide < vm.INF)
-    found = _mostly(usual, gamma.lgamma_positive(wide), lambda: _libm("lgamma")(d, wide))
+    found = mostly(usual, gamma.lgamma_positive(wide), lambda: _libm("lgamma")(d, wide))
     return found.cast("fptrunc", "float")
 
 
 def _digamma(x: Lane) -> Lane:
     positive = gamma.digamma_positive(x)
-    return _mostly(~(x < 0), positive, lambda: gamma.digamma_reflected(x))
+    return mostly(~(x < 0), positive, lambda: gamma.digamma_reflected(x))
 
 
 def _fma(d: str, a: Lane, b: Lane, c: Lane) -> Lane:

@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.kernels.emit.atom_code import EMITTERS, Emitter, through_double
+from rushlight._engine.kernels.emit.atom_code import EMITTERS, Emitter, mostly, through_double
 from rushlight._engine.kernels.emit.lanes import Lane
+from rushlight._engine.kernels.emit.target import Unsupported
+from rushlight._engine.kernels.emit.vector_math import exp, log
 from rushlight._engine.numerics.float64_formulas import Symbolic
 from rushlight._engine.ops.atoms import ATOMS
 
@@ -56,11 +58,19 @@ class Number(_Mixin, Symbolic):  # type: ignore[misc]
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **named: Any) -> Number:
         name = _emitters()[ufunc]
         if name == "pow" and inputs[1].__class__ is int:
-            return Number(_product(self.lane, inputs[1]))
-        return Number(EMITTERS[name]("float64", *[self.same(x) for x in inputs]))
+            return self.of(_product(self.lane, inputs[1]))
+        return self.of(self.emitted(name, *[self.same(x) for x in inputs]))
 
     def __array_function__(self, function: Any, types: Any, args: Any, named: Any) -> Any:
         return _FUNCTIONS[function](self, *args, **named)
+
+    def of(self, lane: Lane) -> Number:
+        """Another one of its class."""
+        return type(self)(lane)
+
+    def emitted(self, name: str, *operands: Lane) -> Lane:
+        """An atom's code."""
+        return EMITTERS[name]("float64", *operands)
 
     def same(self, x: Any) -> Lane:
         """An operand beside this one, as a Lane."""
@@ -73,7 +83,7 @@ class Number(_Mixin, Symbolic):  # type: ignore[misc]
         )
 
     def called(self, name: str) -> Number:
-        return Number(EMITTERS[name]("float64", self.lane))
+        return self.of(self.emitted(name, self.lane))
 
     def astype(self, *_: Any, **__: Any) -> Number:
         """Itself: formulas are computed in doubles."""
@@ -94,7 +104,7 @@ def _product(x: Lane, times: int) -> Lane:
 def _where(self: Number, condition: Any, a: Any, b: Any) -> Any:
     if not isinstance(condition, Number):
         return a if condition else b
-    return Number(condition.lane.where(self.same(a), self.same(b)))
+    return self.of(condition.lane.where(self.same(a), self.same(b)))
 
 
 def _clip(self: Number, x: Any, low: float, high: float) -> Any:
@@ -104,26 +114,59 @@ def _clip(self: Number, x: Any, low: float, high: float) -> Any:
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.where: _where,
     np.clip: _clip,
-    np.zeros_like: lambda self, x: Number(self.same(0.0)),
-    np.ones_like: lambda self, x: Number(self.same(1.0)),
+    np.zeros_like: lambda self, x: self.of(self.same(0.0)),
+    np.ones_like: lambda self, x: self.of(self.same(1.0)),
 }
 
 
-def written(formula: Callable[..., Any]) -> Callable[..., Lane]:
+class Rough(Number):
+    """A double that becomes a float: powers are exponentials of logarithms."""
+
+    __slots__ = ()
+
+    def emitted(self, name: str, *operands: Lane) -> Lane:
+        if name != "pow":
+            return super().emitted(name, *operands)
+        base, exponent = operands
+        return base.equal(1).where(base.other(1.0), exp(exponent * log(base)))
+
+
+class Usual(Rough):
+    """One for which no formula needs an unusual way."""
+
+    __slots__ = ()
+
+    def any(self) -> bool:
+        return False
+
+
+def written(formula: Callable[..., Any], of: type[Number] = Number) -> Callable[..., Lane]:
     """A formula as what writes its code, of Lanes."""
 
     def write(*given: Lane) -> Lane:
-        found: Lane = formula(*map(Number, given)).lane
+        found: Lane = formula(*map(of, given)).lane
         return found
 
     return write
 
 
+def _zeta(d: str, s: Lane, q: Lane) -> Lane:
+    """Of floats; sums through 0 of doubles are NumPy's, in more digits."""
+    if s.kind != "float":
+        raise Unsupported(f"zeta of {d}")
+    formula, (s, q) = ATOMS["zeta"].numpy, (x.cast("fpext", "double") for x in (s, q))
+    found = mostly(~(q < 0), written(formula, Usual)(s, q), lambda: written(formula, Rough)(s, q))
+    return found.cast("fptrunc", "float")
+
+
 # Atoms whose formula is their code, beside those of atom_code.
 SPECIAL: dict[str, Emitter] = {
-    name: through_double(written(ATOMS[name].numpy))
-    for name in (
-        "trigamma ndtri erfcx log_ndtr entr i0 i1 i0e i1e bessel_i0 bessel_i1 bessel_j0 bessel_j1 "
-        "bessel_y0 bessel_y1 bessel_k0 bessel_k1 bessel_k0e bessel_k1e spherical_bessel_j0 airy_ai"
-    ).split()
+    **{
+        name: through_double(written(ATOMS[name].numpy))
+        for name in (
+            "trigamma ndtri erfcx log_ndtr entr i0 i1 i0e i1e bessel_i0 bessel_i1 bessel_j0 bessel_j1 "
+            "bessel_y0 bessel_y1 bessel_k0 bessel_k1 bessel_k0e bessel_k1e spherical_bessel_j0 airy_ai"
+        ).split()
+    },
+    "zeta": _zeta,
 }

@@ -258,13 +258,25 @@ def _median_order(a: Array, d: int, skip_nan: bool) -> Array:
 
 
 @opaque(name="_median_all", where=("aten",), node="median")
-def _median_all(input, skip_nan: bool) -> Array:
+@resolved
+def _median_all(input, skip_nan: bool) -> ArrayFunction:
     """median of all elements."""
-    if not input.size:
-        return np.full((), np.nan if input.dtype.kind not in "iu" else np.iinfo(input.dtype).min, input.dtype)
-    flat = input.reshape(-1)
-    found: Array = flat.take(_median_order(flat, 0, skip_nan)).reshape(())
-    return found
+    size, of = input.size, input.dtype
+    if not size:
+        return lambda a: np.full((), np.nan if of.kind not in "iu" else np.iinfo(of).min, of)
+    middle, floating = (size - 1) // 2, of.kind not in "iub"
+
+    def run(a: Array) -> Array:
+        flat = a.reshape(-1)
+        seen = comparable(flat)
+        ordered = np.sort(seen) if size < _LEAST else np.partition(seen, (middle, size - 1))
+        value = ordered.item(middle)
+        if floating and (not value or ordered.item(-1) != ordered.item(-1)):  # a zero of either sign, or nan
+            found: Array = flat.take(_median_order(flat, 0, skip_nan)).reshape(())
+            return found
+        return ordered[middle : middle + 1].reshape(()).astype(of)
+
+    return run
 
 
 @_median_all.gradient
@@ -287,7 +299,7 @@ def _medians(name: str, doc: str, skip_nan: bool) -> None:
     row = opaque(
         along, name=f"_{name}_dim", doc=f"{name} along a dim.", where=("aten",), node=name, vjp=put_back
     )
-    composite(body, name=name, doc=doc, out=True)
+    composite(body, name=name, doc=doc, out=True, planned=True)
 
 
 _medians(
@@ -300,19 +312,33 @@ _medians("nanmedian", "The median of what is not nan; with dim, (values, indices
 
 
 @opaque(out=True, vjp=put_back)
-def mode(input, dim: int = -1, keepdim: bool = False) -> Any:
+@resolved
+def mode(input, dim: int = -1, keepdim: bool = False) -> ArrayFunction:
     """The most frequent element along dim (the smallest of several), and where it last is."""
-    d = wrap_dim(dim, input.ndim)
+    d, result = wrap_dim(dim, input.ndim), named("mode")
     check_size("mode", input, d)
-    rows = np.moveaxis(comparable(at_least_1d(input)), d, -1)
-    order = stable_order(rows, rows.ndim - 1, False)
-    ranked = np.take_along_axis(rows, order, -1)
-    starts = np.ones(ranked.shape, bool)
-    starts[..., 1:] = ranked[..., 1:] != ranked[..., :-1]
-    place = np.arange(ranked.shape[-1])
-    # How often the element at each place has occurred so far: it is largest at the mode's end.
-    seen = place - np.maximum.accumulate(np.where(starts, place, 0), -1)
-    end = seen.argmax(-1)[..., None] if ranked.size else np.zeros((*ranked.shape[:-1], 1), np.int64)
-    whole = (*rows.shape[:d], 1, *rows.shape[d:-1])
-    found = np.take_along_axis(order, end, -1).reshape(whole)
-    return named("mode")(*pick(input, found, d, keepdim))
+    source = at_least_1d(input)
+    n = source.shape[d]
+    line = tuple([n if i == d else 1 for i in range(source.ndim)])
+    kept = tuple([1 if i == d else size for i, size in enumerate(source.shape)])
+    after, before = [(slice(None),) * d + (part,) for part in (slice(1, None), slice(None, -1))]
+    place = np.arange(n).reshape(line)
+    read, pick_one = (
+        few_along(source, d, shape) or (lambda a, order: take_along(a, d, order))
+        for shape in (source.shape, kept)
+    )
+    whole = (kept if keepdim else kept[:d] + kept[d + 1 :]) if input.ndim else ()
+
+    def run(a: Array) -> Any:
+        source = at_least_1d(a)
+        order = np.asarray(stable_order(source, d, False), order="C")
+        ranked = comparable(read(source, order))
+        # How often the element at each place has occurred so far: it is largest at the mode's end.
+        starts = np.zeros(ranked.shape, np.int64)
+        np.multiply(ranked[after] != ranked[before], place[after], starts[after])
+        seen = place - np.maximum.accumulate(starts, d)
+        end = seen.argmax(d, keepdims=True) if seen.size else np.zeros(kept, np.int64)
+        at = pick_one(order, end)
+        return result(pick_one(source, at).reshape(whole), at.reshape(whole))
+
+    return run
