@@ -44,6 +44,7 @@ from rushlight._engine.core.services import service
 from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.geometry import strided
 from rushlight._engine.tensors.gradient import Gradient, as_kept
+from rushlight._engine.tensors.of_class import PLAIN
 from rushlight._engine.tensors.tensor import WRAPPED, Tensor
 
 
@@ -420,7 +421,7 @@ def _accumulate(node: AccumulateGrad, grad: Tensor, create: bool) -> None:
         return
     if grad.dtype is not leaf.dtype:
         grad = as_kept(leaf, grad)
-    held = getattr(leaf, "_grad", None) if leaf.__class__.grad is Gradient.grad else leaf.grad
+    held = getattr(leaf, "_grad", None) if _keeps_in_slot(leaf.__class__) else leaf.grad
     if held is None:
         # A gradient that nobody else holds becomes the leaf's own; others are copied, as are all that can be
         # differentiated again: a write to the leaf's must not reach another's.
@@ -431,6 +432,11 @@ def _accumulate(node: AccumulateGrad, grad: Tensor, create: bool) -> None:
         held.add_(grad)
     if node.hooks is not None:
         hooks.accumulated(node, leaf)
+
+
+def _keeps_in_slot(cls: Any) -> bool:
+    """Whether the gradients of its instances are kept as Tensor keeps them."""
+    return cls in PLAIN or getattr(cls.grad, "unasked", None) is Gradient.grad
 
 
 def _accumulate_heard(node: AccumulateGrad, grad: Tensor, create: bool) -> None:

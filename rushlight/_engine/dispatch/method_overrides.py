@@ -19,7 +19,7 @@ from rushlight._engine.dispatch import interpreters
 from rushlight._engine.dispatch.overrides import ask, disabled, foreign
 from rushlight._engine.dispatch.replaced_methods import ReplacedMethods
 from rushlight._engine.ops.table import NAMES
-from rushlight._engine.tensors.of_class import changing
+from rushlight._engine.tensors.of_class import HEARD, changing
 from rushlight._engine.tensors.operators import OPERATORS
 from rushlight._engine.tensors.tensor import Tensor, lookup
 
@@ -50,7 +50,10 @@ def heard() -> tuple[str, ...]:
     return tuple(
         name
         for name in found
-        if ("Tensor", name) not in NAMES and name not in OPERATORS and getattr(Tensor, name, None) is not None
+        if ("Tensor", name) not in NAMES
+        and name not in OPERATORS
+        and getattr(Tensor, name, None) is not None
+        and name != "_grad"  # by which the framework itself keeps a gradient
     )
 
 
@@ -59,12 +62,13 @@ class Listener:
 
     def __init__(self, plain: Any, name: str) -> None:
         self.plain, self.name, self.is_method = plain, name, callable(plain)
+        self.unasked = getattr(plain, "unasked", plain)
 
     def __get__(self, owner: Any, cls: Any = None) -> Any:
         if owner is None:
             return self.plain
         if not self.is_method:
-            return answer(self.plain.__get__, owner, (), {})
+            return _answer(self.plain.__get__, self.unasked.__get__, (owner,), {})
 
         @wraps(self.plain)
         def method(*args: Any, **kwargs: Any) -> Any:
@@ -76,7 +80,7 @@ class Listener:
         if self.is_method:
             owner.__dict__[self.name] = value
         else:
-            answer(self.plain.__set__, owner, (value,), {})
+            _answer(self.plain.__set__, self.unasked.__set__, (owner, value), {})
 
 
 _LISTENERS: dict[str, tuple[Any, Listener]] = {}  # with what Tensor itself holds of the name
@@ -185,10 +189,12 @@ def enter() -> None:
         for name in _LATE:
             setattr(Tensor, name, lookup("operator", name))
     _REPLACED.enter(heard(), listener)
+    HEARD.append(None)
 
 
 def leave() -> None:
     """It ends."""
+    HEARD.pop()
     _REPLACED.leave()
 
 

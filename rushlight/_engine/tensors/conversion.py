@@ -99,6 +99,7 @@ class Conversion(_Tensor):
         # The view must keep later in-place NumPy writes visible, so it is handed out as it is.
         return self._array.view()
 
+    @asking_its_own
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         array = self.numpy()
         if dtype is None:
@@ -145,6 +146,7 @@ class Conversion(_Tensor):
         """float() of it for an argument, of which nobody is told."""
         return float(_real(self._single(), "double"))
 
+    @asking_its_own
     def __bool__(self) -> bool:
         size = self._geometry.size
         if size != 1:
@@ -163,21 +165,25 @@ class Conversion(_Tensor):
         """Whether the one element is not zero; RuntimeError for several or none."""
         return self.__bool__()
 
+    @asking_its_own
     def __float__(self) -> float:
         found = self._single()
         if self._grad_node is not None:
             warn_of_graph()
         return float(_real(found, "double"))
 
+    @asking_its_own
     def __int__(self) -> int:
         return int(_real(self._single(), "int64_t"))
 
+    @asking_its_own
     def __complex__(self) -> complex:
         found = self._single()
         if self._grad_node is not None:
             warn_of_graph()
         return complex(found)
 
+    @asking_its_own
     def __index__(self) -> int:
         if self._geometry.size != 1 or self._geometry.dtype.kind not in "iub":
             raise TypeError("only integer tensors of a single element can be converted to an index")
@@ -196,6 +202,7 @@ class Conversion(_Tensor):
         """
         return other.detach() if assign else self.copy_(other).detach()
 
+    @asking_its_own
     def __reversed__(self) -> Tensor:
         return self.flip(0) if self._geometry.ndim else self
 

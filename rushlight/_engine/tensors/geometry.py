@@ -15,6 +15,7 @@ from rushlight._engine.core.layout import contiguous_strides, iteration_order
 from rushlight._engine.core.services import service
 from rushlight._engine.core.size import SIZES as _SIZES, Size, sized
 from rushlight._engine.lazy import package
+from rushlight._engine.tensors.of_class import Attribute, asking_its_own
 from rushlight._engine.tensors.storages.storage import SHARED, address, owner, shared_at, storage
 
 if TYPE_CHECKING:  # it imports this file
@@ -85,25 +86,6 @@ strided = StorageLayout("strided")
 sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = map(
     StorageLayout, ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
 )
-
-
-class Attribute(property):
-    """An attribute of tensors. It has a name, as PyTorch's have: what a class or a mode is handed of it is
-    its `__get__` or `__set__`, of which nothing else tells which attribute was asked for.
-    """
-
-    __name__: str
-    __qualname__: str
-
-    def __init__(self, fget: Any = None, fset: Any = None, fdel: Any = None, doc: str | None = None) -> None:
-        super().__init__(fget, fset, fdel)
-        self.__doc__ = doc  # of a class derived from property, the class's own would come first
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.__name__, self.__qualname__ = name, f"TensorBase.{name}"
-
-    def __repr__(self) -> str:
-        return f"<attribute '{self.__name__}' of 'torch._C.TensorBase' objects>"
 
 
 def name_attributes(part: type) -> None:
@@ -414,6 +396,7 @@ class Geometry(_Tensor):
     def __delitem__(self, index: Any) -> None:
         raise TypeError("Tensor does not support deleting items")
 
+    @asking_its_own
     def __len__(self) -> int:
         if not self._geometry.ndim:
             raise TypeError("len() of a 0-d tensor")

@@ -142,6 +142,15 @@ class Gradient(_Tensor):
         self._grad = None
 
     @property
+    def _grad(self) -> Tensor | None:
+        """`grad`, of whose absence nobody is warned. An instance has its slot of that name instead."""
+        return getattr(self, "_grad", None)
+
+    @_grad.setter
+    def _grad(self, value: Tensor | None) -> None:
+        self._grad = value
+
+    @property
     def grad_dtype(self) -> dt.dtype | None:
         """What dtype this leaf's gradients are turned into: its own, unless set; None: as they come."""
         if not self.is_leaf:

@@ -1,4 +1,4 @@
-"""Methods of Tensor's that ask the classes of their arguments, and modes, who takes them over.
+"""Methods and attributes of Tensor's that ask the classes of their arguments, and modes, who takes them over.
 
 Ops of the table do so in the dispatcher; these are the others.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from threading import RLock
-from types import FunctionType
+from types import FunctionType, MemberDescriptorType
 from typing import Any
 
 from rushlight._engine.core.services import service
@@ -19,12 +19,58 @@ from rushlight._engine.names import completion
 PARTS: set[type] = set()  # Tensor and those that it consists of
 # Classes whose instances need no look at __torch_function__: Tensor; nn.Parameter joins it.
 PLAIN: set[type] = set()
+# True while modes of a program's own are active, in whatever thread (dispatch/method_overrides.py).
+HEARD: list[None] = []
+
+
+class Attribute(property):
+    """An attribute of tensors. It has a name, as PyTorch's have: what a class or a mode is handed of it is
+    its `__get__` or `__set__`, of which nothing else tells which attribute was asked for.
+    """
+
+    __name__: str
+    __qualname__: str
+    unasked: Attribute  # of one that asks, what it does when nobody takes it over
+
+    def __init__(self, fget: Any = None, fset: Any = None, fdel: Any = None, doc: str | None = None) -> None:
+        super().__init__(fget, fset, fdel)
+        self.__doc__ = doc  # of a class derived from property, the class's own would come first
+
+    def __set_name__(self, owner: type | None, name: str) -> None:
+        self.__name__, self.__qualname__ = name, f"TensorBase.{name}"
+
+    def __repr__(self) -> str:
+        return f"<attribute '{self.__name__}' of 'torch._C.TensorBase' objects>"
+
+    def asking(self) -> Attribute:
+        """The attribute that asks who takes it over, by `__get__` and `__set__`; the same each time."""
+        found = self if hasattr(self, "unasked") else _ASKING.get(self)
+        if found is None:
+
+            def get(owner: Any) -> Any:
+                if owner.__class__ in PLAIN and not HEARD:
+                    return self.__get__(owner)
+                return before(made.__get__, self.__get__, (owner,), {})
+
+            def put(owner: Any, value: Any) -> None:
+                if owner.__class__ in PLAIN and not HEARD:
+                    self.__set__(owner, value)
+                else:
+                    before(made.__set__, self.__set__, (owner, value), {})
+
+            before = service("call that may be taken over")
+            made = Attribute(get, self.fset and put, self.fdel, self.__doc__)
+            made.__set_name__(None, self.__name__)
+            made.unasked = self
+            found = _ASKING.setdefault(self, made)
+        return found
 
 
 class OfClass:
-    """A method of Tensor's as the class shows it: `Tensor.dim(x)` asks the class of x, and the modes, who
-    takes it over. `x.dim()` of a plain tensor does not, and is as fast as Python makes it: an instance finds
-    the method itself, since this stands in the class's class.
+    """A method or an attribute of Tensor's as the class shows it: `Tensor.dim(x)` and `Tensor.shape.__get__(x)`
+    ask the class of x, and the modes, who takes them over. `x.dim()` and `x.shape` of a plain tensor do not,
+    and are as fast as Python makes them: an instance finds the method itself, since this stands in the
+    class's class.
     """
 
     __slots__ = ("known", "name")
@@ -65,9 +111,13 @@ def _of(cls: type, name: str) -> Any:
         if name not in part.__dict__:
             continue
         held = part.__dict__[name]
+        if held.__class__ is MemberDescriptorType:
+            continue  # a slot: what a part has of that name shows it
         if held.__class__ is FunctionType and held in _ASKING:
             return _ASKING[held]
         found = held.__get__(None, cls) if hasattr(type(held), "__get__") else held
+        if found.__class__ is Attribute and part in PARTS:
+            return found.asking()
         own = found.__class__ is FunctionType and part in PARTS
         return asking(found, name) if own and is_ours(found) else found
     raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
@@ -133,20 +183,31 @@ def asking(plain: Any, name: str) -> Any:
 
 
 def asking_its_own(plain: Any) -> Any:
-    """Decorator of a method of Python's protocols: it asks the tensor's class alone, as PyTorch's does."""
+    """Decorator of a method of Python's protocols: it asks modes and the tensor's class alone, as PyTorch's
+    does.
+    """
 
     def of_any(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if self.__class__ in PLAIN:
+        if self.__class__ in PLAIN and not HEARD:
             return plain(self, *args, **kwargs)
         return service("call that may be taken over")(method, plain, (self, *args), kwargs)
 
-    def of_one(self: Any, given: Any) -> Any:  # needs no tuple and no dict for what it hands on
-        if self.__class__ in PLAIN:
+    # These need no tuple and no dict for what they hand on.
+    def of_none(self: Any) -> Any:
+        if self.__class__ in PLAIN and not HEARD:
+            return plain(self)
+        return service("call that may be taken over")(method, plain, (self,), {})
+
+    def of_one(self: Any, given: Any) -> Any:
+        if self.__class__ in PLAIN and not HEARD:
             return plain(self, given)
         return service("call that may be taken over")(method, plain, (self, given), {})
 
-    names = plain.__code__.co_varnames[: plain.__code__.co_argcount]
-    if len(names) == 2 and not plain.__code__.co_kwonlyargcount:
+    code = plain.__code__
+    names = code.co_varnames[: code.co_argcount]
+    if len(names) == 1 and not code.co_kwonlyargcount:
+        method = wraps(plain)(of_none)
+    elif len(names) == 2 and not code.co_kwonlyargcount:
         of_one.__code__ = of_one.__code__.replace(co_varnames=names)
         method = wraps(plain)(of_one)
     else:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
+from rushlight._engine.tensors.of_class import asking_its_own
 
 if TYPE_CHECKING:  # it imports this file
     from rushlight._engine.tensors.storages.typed import TypedStorage
@@ -68,8 +69,10 @@ class Older(_Tensor):
 
         return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype, _internal=True)
 
+    @asking_its_own
     def __long__(self) -> int:
         return int(self)
 
+    @asking_its_own
     def __nonzero__(self) -> bool:
         return bool(self)

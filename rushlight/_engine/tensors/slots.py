@@ -44,8 +44,7 @@ _MEMBER, _OFFSET = 40, 16
 @cache
 def offset(cls: type, name: str) -> int:
     """Where an instance of `cls` has the slot that `cls` itself declares, in bytes."""
-    # Of the class, what stands for the slot while modes listen shows the slot's own.
-    descriptor = getattr(cls, name)
+    descriptor = vars(cls)[name]
     member: Any = ctypes.c_void_p.from_address(id(descriptor) + _MEMBER).value
     return ctypes.c_ssize_t.from_address(member + _OFFSET).value
 

@@ -28,7 +28,14 @@ from rushlight._engine.tensors.geometry import Geometry, name_attributes
 from rushlight._engine.tensors.gradient import Gradient
 from rushlight._engine.tensors.kind import CPU_KINDS, Kind, kind
 from rushlight._engine.tensors.lazy_views import hidden_memory, shared, values
-from rushlight._engine.tensors.of_class import PARTS, PLAIN, AskedByClass, ask_by_class, asking_its_own
+from rushlight._engine.tensors.of_class import (
+    PARTS,
+    PLAIN,
+    AskedByClass,
+    Attribute,
+    ask_by_class,
+    asking_its_own,
+)
 from rushlight._engine.tensors.older import Older
 from rushlight._engine.tensors.operators import Operators
 from rushlight._engine.tensors.storages.storage import INFERRING, Storage, fresh, storage
@@ -179,7 +186,13 @@ class _Unbound:
 
 for _part in Tensor.__bases__:
     name_attributes(_part)
-    ask_by_class((n for n, found in vars(_part).items() if n[0] != "_" and callable(found)))
+    ask_by_class(
+        (
+            n
+            for n, found in vars(_part).items()
+            if isinstance(found, Attribute) or (n[0] != "_" and callable(found))
+        )
+    )
 ask_by_class(("_is_view",))
 PARTS.update((Tensor, *Tensor.__bases__))
 PLAIN.add(Tensor)

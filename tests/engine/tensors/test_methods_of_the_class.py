@@ -14,7 +14,14 @@ _NAMES = (
     "dim size numel ndimension element_size data_ptr is_complex is_conj is_shared is_pinned detach detach_ item "
     "tolist numpy backward retain_grad register_hook storage untyped_storage half bfloat16 cuda xpu pin_memory "
     "share_memory_ apply_ map_ resize_ record_stream values indices crow_indices coalesce is_coalesced type "
-    "__repr__ __reduce_ex__ __deepcopy__ __dlpack__ __dlpack_device__ __contains__ __setstate__ _is_view"
+    "__repr__ __reduce_ex__ __deepcopy__ __dlpack__ __contains__ __setstate__ _is_view"
+).split()
+_OF_ITSELF = (
+    "__dlpack_device__ __bool__ __nonzero__ __len__ __int__ __long__ __index__ __float__ __complex__ __reversed__"
+).split()
+_ATTRIBUTES = (
+    "shape dtype device ndim itemsize nbytes layout is_meta is_cuda is_leaf requires_grad grad grad_fn grad_dtype "
+    "_grad _base _version _backward_hooks data T mT H mH real imag name output_nr retains_grad volatile"
 ).split()
 
 
@@ -27,13 +34,44 @@ class _Asked(torch.Tensor):
         return -1
 
 
-@pytest.mark.parametrize("name", _NAMES)
+@pytest.mark.parametrize("name", (*_NAMES, *_OF_ITSELF))
 def test_a_class_takes_over_what_is_called_by_tensor(name: str) -> None:
     x: Any = torch.Tensor._make_subclass(_Asked, torch.ones(2))
     method = getattr(torch.Tensor, name)
     _Asked.heard.clear()
-    assert method(x, x) == -1
+    assert method(x, *[x] * (name in _NAMES)) == -1
     assert _Asked.heard == [method] and getattr(torch.Tensor, name) is method
+
+
+@pytest.mark.parametrize("name", _ATTRIBUTES)
+def test_a_class_takes_over_attributes_that_are_asked_of_tensor(name: str) -> None:
+    x: Any = torch.Tensor._make_subclass(_Asked, torch.ones(2))
+    attribute = getattr(torch.Tensor, name)
+    _Asked.heard.clear()
+    assert attribute.__get__(x) == -1
+    assert _Asked.heard == [attribute.__get__] and getattr(torch.Tensor, name) is attribute
+    assert attribute.__name__ == name
+
+
+def test_modes_hear_attributes_and_protocols_one_after_the_other() -> None:
+    class Mode(TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            heard.append(func)
+            return func(*args, **(kwargs or {}))
+
+    heard: list[Any] = []
+    x = torch.ones(1)
+    x.grad = torch.ones(1)
+    with Mode(), Mode():
+        assert bool(x) and len(x) == 1 and x.shape == (1,) and torch.Tensor.dtype.__get__(x) is torch.float32
+        x.grad = None
+    asked = (
+        torch.Tensor.__bool__,
+        torch.Tensor.__len__,
+        torch.Tensor.shape.__get__,
+        torch.Tensor.dtype.__get__,
+    )
+    assert heard == [each for each in (*asked, torch.Tensor.grad.__set__) for _ in range(2)]
 
 
 def test_a_mode_hears_what_is_called_by_tensor() -> None:
