@@ -67,10 +67,10 @@ class Attribute(property):
 
 
 class OfClass:
-    """A method or an attribute of Tensor's as the class shows it: `Tensor.dim(x)` and `Tensor.shape.__get__(x)`
-    ask the class of x, and the modes, who takes them over. `x.dim()` and `x.shape` of a plain tensor do not,
-    and are as fast as Python makes them: an instance finds the method itself, since this stands in the
-    class's class.
+    """A method or an attribute of Tensor's as the class shows it: `Tensor.dim(x)` and
+    `Tensor.shape.__get__(x)` ask the class of x, and the modes, who takes them over. `x.dim()` and `x.shape`
+    of a plain tensor do not, and are as fast as Python makes them: an instance finds the method itself, since
+    this stands in the class's class.
     """
 
     __slots__ = ("known", "name")

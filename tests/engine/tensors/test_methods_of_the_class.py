@@ -34,7 +34,7 @@ class _Asked(torch.Tensor):
         return -1
 
 
-@pytest.mark.parametrize("name", (*_NAMES, *_OF_ITSELF))
+@pytest.mark.parametrize("name", [*_NAMES, *_OF_ITSELF])
 def test_a_class_takes_over_what_is_called_by_tensor(name: str) -> None:
     x: Any = torch.Tensor._make_subclass(_Asked, torch.ones(2))
     method = getattr(torch.Tensor, name)
