@@ -5,17 +5,18 @@ Ops of the table do so in the dispatcher; these are the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from threading import RLock
 from types import FunctionType, MemberDescriptorType
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from rushlight._engine.core.services import service
 from rushlight._engine.lazy import is_ours, package
 from rushlight._engine.names import completion
 
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 PARTS: set[type] = set()  # Tensor and those that it consists of
 # Classes whose instances need no look at __torch_function__: Tensor; nn.Parameter joins it.
 PLAIN: set[type] = set()
@@ -182,7 +183,7 @@ def asking(plain: Any, name: str) -> Any:
     return found
 
 
-def asking_its_own(plain: Any) -> Any:
+def asking_its_own(plain: _Method) -> _Method:
     """Decorator of a method of Python's protocols: it asks modes and the tensor's class alone, as PyTorch's
     does.
     """
@@ -203,7 +204,8 @@ def asking_its_own(plain: Any) -> Any:
             return plain(self, given)
         return service("call that may be taken over")(method, plain, (self, given), {})
 
-    code = plain.__code__
+    method: Any
+    code = getattr(plain, "__code__")
     names = code.co_varnames[: code.co_argcount]
     if len(names) == 1 and not code.co_kwonlyargcount:
         method = wraps(plain)(of_none)
@@ -212,8 +214,8 @@ def asking_its_own(plain: Any) -> Any:
         method = wraps(plain)(of_one)
     else:
         method = wraps(plain)(of_any)
-    setattr(method, "unasked", plain)
-    return method
+    method.unasked = plain
+    return cast(_Method, method)
 
 
 class AskedByClass(type):

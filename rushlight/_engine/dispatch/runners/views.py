@@ -24,10 +24,11 @@ from rushlight._engine.dispatch.nodes.declared import Rules
 from rushlight._engine.dispatch.runners.array_bodies import by_keyword
 from rushlight._engine.dispatch.tensor_rows import TENSOR_ROWS
 from rushlight._engine.ops.table import Row
-from rushlight._engine.tensors.geometry import Attribute, Geometry
+from rushlight._engine.tensors.geometry import Geometry
 from rushlight._engine.tensors.kind import kind
 from rushlight._engine.tensors.lazy_views import mark
 from rushlight._engine.tensors.meta import meta_array
+from rushlight._engine.tensors.of_class import Attribute
 from rushlight._engine.tensors.storages.storage import INFERENCE, strided
 from rushlight._engine.tensors.tensor import WRAPPED, Tensor, storage
 
