@@ -15,6 +15,7 @@ from rushlight._dynamo.kinds import Said, Sizes, SizesOfKind, but_for_twins, kin
 from rushlight._dynamo.marks import marked
 from rushlight._dynamo.utils import counters
 from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.core.recording import unfollowed
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import wrap
 from rushlight._engine.trace import choice
@@ -198,7 +199,7 @@ class Segment:
             own = examples(self.sizes.sizes.call, self.module, given)
             tell_shapes(self.module, own)
             nodes = nodes_of(self.module)
-            self.compiled = self.backend(self.module, own)
+            self.compiled = unfollowed(self.backend, self.module, own)
         except Exception as error:
             if not config.suppress_errors:
                 raise BackendCompilerFailed(self.backend, error) from error

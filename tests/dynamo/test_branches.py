@@ -270,6 +270,31 @@ def test_a_wrapped_call_that_is_no_single_graph_is_told_by_its_ops() -> None:
         assert list(map(called, graphs)) == wanted
 
 
+def test_a_function_that_stores_elsewhere_is_no_graph_of_its_own() -> None:
+    kept: list[int] = []
+
+    def stores(a: Any) -> Any:
+        kept.append(1)
+        return a.sin()
+
+    def own(a: Any) -> Any:
+        found, names = [a], {}
+        found.append(a.sin())
+        names["last"] = found.pop()
+        return names["last"]
+
+    for function, wanted in ((stores, [["cos", "sin"], ["add"]]), (own, [["cos", "wrap", "getitem", "add"]])):
+        run, graphs = compiled(lambda x, f=function: wrap(f, x.cos()) + 1)
+        for _ in range(4):
+            torch.testing.assert_close(run(torch.ones(3)), torch.ones(3).cos().sin() + 1)
+        assert list(map(called, graphs)) == wanted
+    assert len(kept) == 4  # once a call
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="Mutating a variable"):
+        compiled(lambda x: wrap(stores, x), fullgraph=True)[0](torch.ones(3))
+    with pytest.raises(UncapturedHigherOrderOpError, match="Mutating a variable"):
+        compiled(lambda x: torch.cond(x.sum() > 0, stores, own, (x,)))[0](torch.ones(3))
+
+
 def test_nodes_say_where_they_come_from() -> None:
     run, graphs = compiled(branching)
     run(torch.ones(3), torch.ones(3))
@@ -288,23 +313,27 @@ def test_a_checkpoint_is_a_node_and_computes_again(how: dict[str, Any]) -> None:
     calls: list[int] = []
 
     def body(a: Any) -> Any:
-        calls.append(1)
         return torch.nn.functional.dropout(layer(a).sin(), 0.5)
 
-    def f(x: Any) -> Any:
-        return checkpoint(body, torch.nn.functional.dropout(x, 0.3) * 2, **how) + torch.rand(3)
+    def counted(a: Any) -> Any:  # no graph holds that
+        calls.append(1)
+        return body(a)
 
-    run, graphs = compiled(f)
-    for seed in range(5):
-        grads = []
-        for function in (run, f):
-            calls.clear()
-            torch.manual_seed(seed)
-            x = torch.ones(2, 3, requires_grad=True)
-            function(x).sum().backward()
-            grads.append((x.grad, torch.rand(2)))
-            assert len(calls) == 2
-        assert torch.equal(grads[0][0], grads[1][0]) and torch.equal(grads[0][1], grads[1][1])
+    def f(x: Any, part: Any) -> Any:
+        return checkpoint(part, torch.nn.functional.dropout(x, 0.3) * 2, **how) + torch.rand(3)
+
+    for part in (counted, body):
+        run, graphs = compiled(f)
+        for seed in range(5):
+            grads = []
+            for function in (run, f):
+                calls.clear()
+                torch.manual_seed(seed)
+                x = torch.ones(2, 3, requires_grad=True)
+                function(x, part).sum().backward()
+                grads.append((x.grad, torch.rand(2)))
+                assert len(calls) == (2 if part is counted else 0)
+            assert torch.equal(grads[0][0], grads[1][0]) and torch.equal(grads[0][1], grads[1][1])
     found = [n for g in graphs for n in g.graph.nodes if n.name == "tag_activation_checkpoint"]
     assert found and found[0].target is torch.ops.higher_order.tag_activation_checkpoint
     assert dict(found[0].kwargs) == how

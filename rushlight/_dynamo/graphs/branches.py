@@ -18,15 +18,18 @@ from rushlight._dynamo.graphs.writing import CLOSING, Opening, Writer
 from rushlight._dynamo.kinds import Said
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.pytree import flatten
-from rushlight._engine.core.recording import region as heard_region
+from rushlight._engine.core.recording import escape, region as heard_region
 from rushlight._engine.dispatch.interpreters import PLAIN
 from rushlight._engine.numerics.rng import default_engine
 from rushlight._engine.tensors.tensor import Tensor, wrap
+from rushlight._engine.trace.effects.stores import storing
 from rushlight._engine.trace.matching import Region
 from rushlight._engine.trace.region_recorder import Suspended
 from rushlight._engine.trace.shells import makers
 from rushlight._engine.trace.trace import Node, Trace
 from rushlight._higher_order_ops.operators import Function, Told, apart
+
+_STORES = "Mutating a variable not in the current scope (SideEffects)"
 
 
 class _Inert:
@@ -149,7 +152,8 @@ def heard(of: Function, given: Sequence[Tensor], sliced: Sequence[bool]) -> Body
     try:
         with region.at(trace.root):
             number = region.number
-            leaves, spec = flatten(of.call(*own))
+            with storing() as watch:
+                leaves, spec = flatten(of.call(*own))
             plain = all([t.__class__ in PLAIN for t in leaves])
             if not plain or region.told(CLOSING, leaves) is NotImplemented or region.number != number:
                 return None
@@ -163,10 +167,12 @@ def heard(of: Function, given: Sequence[Tensor], sliced: Sequence[bool]) -> Body
         region.forget()
         engine.set_state(state)
         LOCAL.enabled = enabled
-    if any([all([ref() is not t for t in leaves]) for ref in made if ref() is not None]):
+    handed = any([all([ref() is not t for t in leaves]) for ref in made if ref() is not None])
+    if handed or watch.found:
         raise UncapturedHigherOrderOpError(
-            f"{of.name}: a function of a branch or loop hands a tensor on by something else than what it "
-            "returns. Mutating a variable not in the current scope (SideEffects)"
+            f"{of.name}: a function of a branch or loop hands "
+            f"{'a tensor' if handed else 'something'} on by something else than what it returns. {_STORES}"
+            + (f": {watch.found}" if watch.found else "")
         )
     places = {place for place, _ in inputs or ()}
     if inputs is None or any([p in places for n in path for p in n.origins().values()]):
@@ -297,11 +303,22 @@ def told(of: Told) -> Any:
 
 
 def wrapped(op: Any, body: str, kwargs: dict[str, Any], call: Callable[[], Any]) -> Any:
-    """call(), whose ops are a graph of its own for an op, where a backend is given graphs."""
+    """call(), whose ops are a graph of its own for an op, where a backend is given graphs; not where it
+    stores into what was there before: the graph ends then.
+    """
     region = getattr(heard_region(), "region", None)
     if region is None or region.told(Opening(op, body, kwargs), ()) is NotImplemented:
         return call()
-    found = call()
+    known, begin = region.trace.stores, region.node
+    if region.recording or begin not in known:
+        with storing() as watch:
+            found = call()
+        known[begin] = watch.found
+    else:
+        found = call()
+    if known[begin]:
+        escape(f"{op}: {_STORES}: {known[begin]}")
+        return found
     leaves = [t for t in flatten(found)[0] if isinstance(t, Tensor)]
     region.told(CLOSING, leaves)
     return found

@@ -51,7 +51,7 @@ _BUILTINS = frozenset(
 )
 # Whose answers may differ from call to call though nothing has been done.
 _ADDRESSES = (id, hash)
-_VALUES = (str, bytes, int, float, complex, tuple, frozenset, range, type(None))
+VALUES = (str, bytes, int, float, complex, tuple, frozenset, range, type(None))
 _READING = frozenset("get keys values items copy union intersection difference issubset issuperset".split())
 # What of a Module may be asked without changing it, and what elsewhere changes something or reads what no
 # guard looks at.
@@ -106,7 +106,7 @@ class Watch:
         # Of code that has been seen, whether it is this package's.
         self._known: dict[CodeType, bool] = {}
         # Whether it looks away for a while, and who follows instructions else.
-        self._thread, self._rests, self._tracer = threading.get_ident(), False, sys.gettrace()
+        self._thread, self.rests, self._tracer = threading.get_ident(), False, sys.gettrace()
 
     def __call__(self, frame: Any, event: str, arg: Any) -> None:
         code = frame.f_code
@@ -122,7 +122,7 @@ class Watch:
             if event == "call" and frame.f_back is not None and not _ours(frame.f_back.f_code.co_filename):
                 self._asked(code, frame.f_back)
         elif event == "c_call":
-            if not (self._harmless(arg) or _is_own_dict(frame, getattr(arg, "__self__", None))):
+            if not (self._harmless(arg) or is_own_dict(frame, getattr(arg, "__self__", None))):
                 self._note(f"{getattr(arg, '__qualname__', arg)}() is called", code, frame.f_lineno)
         elif code not in self._scanned:
             self._scanned[code] = frame.f_globals
@@ -143,9 +143,9 @@ class Watch:
 
     def aside(self, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """call(*args, **kwargs), which does nothing that is to be looked at: nobody looks meanwhile."""
-        if self._rests or threading.get_ident() != self._thread:
+        if self.rests or threading.get_ident() != self._thread:
             return call(*args, **kwargs)
-        self._rests, self._tracer = True, sys.gettrace()
+        self.rests, self._tracer = True, sys.gettrace()
         sys.settrace(None)
         sys.setprofile(None)
         try:
@@ -155,8 +155,8 @@ class Watch:
 
     def resume(self) -> None:
         """Look again."""
-        if self._rests and threading.get_ident() == self._thread:
-            self._rests = False
+        if self.rests and threading.get_ident() == self._thread:
+            self.rests = False
             sys.settrace(self._tracer)
             sys.setprofile(self)
 
@@ -176,7 +176,7 @@ class Watch:
         if self.found:
             return
         for variable, value in self._variables.items():
-            if variable.get(_Unknown) is not value:
+            if variable.get(Unknown) is not value:
                 self.found = f"the context variable {variable.name!r} is set: a replay would leave that out"
             self.guards.context(variable)
         inside, made = set[str](), set[CodeType]()
@@ -219,13 +219,13 @@ class Watch:
             return True
         holder, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
         if type(holder) is ContextVar:  # set for a while, as is seen in the end
-            self._variables.setdefault(holder, holder.get(_Unknown))
+            self._variables.setdefault(holder, holder.get(Unknown))
             return True
         if isinstance(holder, (ModuleType, type)):
             return holder is math or holder is tuple
-        if isinstance(holder, _VALUES) or (isinstance(holder, (dict, set)) and name in _READING):
+        if isinstance(holder, VALUES) or (isinstance(holder, (dict, set)) and name in _READING):
             return True
-        return type(holder) in (list, dict, set) and _is_young(holder)
+        return type(holder) in (list, dict, set) and is_young(holder)
 
     # --- following -------------------------------------------------------------------------------------
 
@@ -238,11 +238,11 @@ class Watch:
         if step.kind == "global":
             self.guards.use(frame.f_globals, step.variable, step.attributes)
             return
-        held = frame.f_locals.get(step.variable) if step.kind != "refuse" and step.variable else _Unknown
-        if held is not _Unknown:
+        held = frame.f_locals.get(step.variable) if step.kind != "refuse" and step.variable else Unknown
+        if held is not Unknown:
             recorded = isinstance(held, Tensor) and step.what != "an attribute is stored"
-            fixed = step.kind == "update" and isinstance(held, _VALUES)
-            if recorded or fixed or _is_own_dict(frame, held) or _is_young(held):
+            fixed = step.kind == "update" and isinstance(held, VALUES)
+            if recorded or fixed or is_own_dict(frame, held) or is_young(held):
                 return
         self._note(step.what, frame.f_code, step.line)
 
@@ -253,7 +253,7 @@ class Watch:
         if not names or (code.co_name in _COMPREHENSIONS and self._made_here(code)):
             return
         given = frame.f_locals
-        values = [given.get(name, _Unknown) for name in names]
+        values = [given.get(name, Unknown) for name in names]
         known = code, *map(id, values)
         if known in self._enclosed:
             return
@@ -263,7 +263,7 @@ class Watch:
         found = [f for f in gc.get_referrers(code) if type(f) is FunctionType and f.__code__ is code]
         found = [f for f in found if _holds(f, names, values)]
         for f in found:
-            if not _is_young(f):
+            if not is_young(f):
                 for name in names:
                     self.guards.enclosed(name, _cells(f)[name])
         if not found:
@@ -296,7 +296,7 @@ class Watch:
         self.found = self.found or f"{what}, at {code.co_filename}:{line}: a replay would leave that out"
 
 
-class _Unknown:
+class Unknown:
     """Stands for an object that nobody knows."""
 
 
@@ -326,12 +326,12 @@ def _named(code: CodeType, names: Mapping[str, Any]) -> FunctionType | None:
     return found if type(found) is FunctionType and found.__code__ is code else None
 
 
-def _is_young(held: Any) -> bool:
+def is_young(held: Any) -> bool:
     """Whether an object was made in this call: what was there before may be seen by others."""
     return any(o is held for o in reversed(gc.get_objects(0)))
 
 
-def _is_own_dict(frame: Any, held: Any) -> bool:
+def is_own_dict(frame: Any, held: Any) -> bool:
     """Whether it is a dict that the function has made: Python's collector does not list all dicts."""
     return type(held) is dict and any(frame.f_locals.get(n) is held for n in own_dicts(frame.f_code))
 
@@ -345,15 +345,15 @@ def _ours(filename: str) -> bool:
     return filename.startswith((_PACKAGE, "<rushlight", "<frozen")) or filename.endswith(_QUIET)
 
 
-def _of_library(file: str) -> bool:
+def of_library(file: str) -> bool:
     return file.startswith(_LIBRARIES) or _COMPILER in file
 
 
 def _for_us(frame: Any) -> bool:
     """Whether a library's function runs on behalf of this package."""
-    if not _of_library(frame.f_code.co_filename):
+    if not of_library(frame.f_code.co_filename):
         return False
-    while frame is not None and _of_library(frame.f_code.co_filename):
+    while frame is not None and of_library(frame.f_code.co_filename):
         frame = frame.f_back
     return frame is not None and _ours(frame.f_code.co_filename)
 
