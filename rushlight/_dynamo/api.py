@@ -17,6 +17,7 @@ from rushlight import _logging as _logging
 from rushlight._dynamo.eval_frame import OptimizedModule
 from rushlight._dynamo.registry import list_backends as list_backends, named, resolve
 from rushlight._dynamo.stances import chosen, is_usual
+from rushlight._dynamo.utils import counters
 from rushlight._engine.core.pytree import tree_map
 from rushlight._engine.core.recording import TAPE, escape
 from rushlight._engine.tensors.tensor import Tensor
@@ -168,7 +169,7 @@ def _made(
             made: Any = backends.CompiledByBackend(function, resolved, fullgraph, dynamic)
         else:
             own = resolved == "inductor"
-            made = Compiled(function, fullgraph, **how) if own else Eager(function, fullgraph)
+            made = Compiled(function, fullgraph, **how) if own else Eager(function, fullgraph, _count)
         _all.add(made)
         return made
 
@@ -188,6 +189,14 @@ def _made(
     setattr(compiled, "_runner", runner)
     setattr(compiled, "_torchdynamo_orig_callable", function)
     return compiled
+
+
+def _count(graphs: list[list[Any]], breaks: list[str]) -> None:
+    """Count the graphs of a call that is run as it is."""
+    if graphs:
+        counters["frames"].update(total=len(graphs), ok=len(graphs))
+        counters["stats"].update(unique_graphs=len(graphs), calls_captured=sum(map(len, graphs)))
+    counters["graph_break"].update(breaks)
 
 
 def _check(mode: str | None, backend: Any, options: Any) -> None:

@@ -196,9 +196,11 @@ class Segment:
             return self.compiled
         before, LOCAL.enabled, nodes = LOCAL.enabled, False, list[Any]()
         try:
-            own = examples(self.sizes.sizes.call, self.module, given)
+            call = self.sizes.sizes.call
+            own = examples(call, self.module, given)
             tell_shapes(self.module, own)
             nodes = nodes_of(self.module)
+            LOCAL.enabled = before if call is None else call.enabled  # as the program has it
             self.compiled = unfollowed(self.backend, self.module, own)
         except Exception as error:
             if not config.suppress_errors:

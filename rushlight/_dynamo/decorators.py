@@ -33,7 +33,7 @@ from rushlight._dynamo.marks import (
 from rushlight._dynamo.optimizing import innermost_fn as innermost_fn, run as run
 from rushlight._dynamo.stances import set_stance as set_stance
 from rushlight._engine.core.errors import Unsupported
-from rushlight._engine.core.recording import TAPE, escape
+from rushlight._engine.core.recording import TAPE, escape, region
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.recorder import Recorder, recording
 from rushlight.utils._pytree import tree_map_only
@@ -143,25 +143,38 @@ class error_on_graph_break(ContextDecorator):
 
     def __init__(self, error_on_graph_break: bool) -> None:
         self.error_on_graph_break = error_on_graph_break
-        self._blocks: list[tuple[Recorder, Any]] = []
+        self._blocks: list[Callable[..., str]] = []
 
     def _recreate_cm(self) -> error_on_graph_break:
         return type(self)(self.error_on_graph_break)
 
     def __enter__(self) -> None:
-        if self.error_on_graph_break and is_compiling() and not TAPE:
-            recorder = Recorder((), ())
-            block = recording(recorder)
-            block.__enter__()
-            self._blocks.append((recorder, block))
+        if self.error_on_graph_break and is_compiling() and (not TAPE or region() is not None):
+            self._blocks.append(_listening())
 
     def __exit__(self, *error: Any) -> None:
-        if not self._blocks:
-            return
-        recorder, block = self._blocks.pop()
+        broken = self._blocks.pop()(*error) if self._blocks else ""
+        if broken and error[0] is None:
+            raise Unsupported(f"error_on_graph_break(True), but the graph ends early: {broken}")
+
+
+def _listening() -> Callable[..., str]:
+    """Listen from here on; what ends that is given a block's error, and says why a graph ended, if one did."""
+    recorder = region()
+    if recorder is not None:  # which hears it
+        trace = recorder.region.trace
+        ends = trace.ends = [] if trace.ends is None else trace.ends
+        count = len(ends)
+        return lambda *error: next((f"{why}, at {at}" for why, at, breaks in ends[count:] if breaks), "")
+    listener = Recorder((), ())
+    block = recording(listener)
+    block.__enter__()
+
+    def end(*error: Any) -> str:
         block.__exit__(*error)
-        if recorder.broken and error[0] is None:
-            raise Unsupported(f"error_on_graph_break(True), but the graph ends early: {recorder.broken}")
+        return listener.broken
+
+    return end
 
 
 class _Nothing(ContextDecorator):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from rushlight import fx
 from rushlight._dynamo import config
 from rushlight._dynamo.inputs import Call
+from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.switches import switches
 from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.tensor import Tensor
@@ -22,11 +23,12 @@ _FIXED = (bool, str, bytes, type(None), type)
 
 def kind_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What a graph is made anew for, beside what its ops say: classes of arguments, lengths, the keys of
-    dicts in their order, strings and truth values, also those of objects' attributes; which are one tensor.
+    dicts in their order, strings and truth values, also those of objects' attributes; which are one tensor;
+    grad mode where the call begins, which a backend may ask for.
 
     Numbers and sizes are left out: they are seen in the ops. None for a container that holds itself.
     """
-    parts: list[Any] = [switches(), cuda.matmul.allow_tf32]
+    parts: list[Any] = [switches(), cuda.matmul.allow_tf32, LOCAL.enabled]
     tensors: dict[int, int] = {}
     try:
         for value in args:

@@ -10,11 +10,10 @@ from rushlight._dynamo.api import compile as made
 from rushlight._dynamo.kinds import Said
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.kernels.runtime.stages import Run
-from rushlight._engine.trace import choice
 from rushlight._engine.trace.compiled import Compiled, Specialization
-from rushlight._engine.trace.eager_backends import Eager
+from rushlight._engine.trace.eager_backends import Eager, heard, segments as recorded
 from rushlight._engine.trace.graph import text, whole
-from rushlight._engine.trace.trace import Node, Trace
+from rushlight._engine.trace.trace import Node
 
 
 class Explanation:
@@ -123,24 +122,15 @@ def segments(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Explain
     if TAPE:
         raise RuntimeError("explain() was called while a function is recorded")
     function = getattr(getattr(function, "_runner", None), "function", function)
-    trace = Trace()
-    trace.ends, trace.program = [], _Unmade
-    choice.call(trace, function, args, kwargs)
-    graphs, modules, node = list[list[str]](), list[Any](), trace.root
-    while node.flushed:
-        node = next(iter(node.flushed.values()))
-        ops: list[str] = []
-        while node.next:
-            node = next(iter(node.next.values()))
-            if node.said is not None and not getattr(node.said[1], "silent", False):  # no mark
-                row, call = node.said[:2]
-                ops.append(getattr(row or call, "name", getattr(call, "__name__", "?")))
-        if ops:
-            graphs.append(ops)
-            modules.append(_module(node))
+    trace, _ = heard(function, args, kwargs)
+    graphs, modules = list[list[str]](), list[Any]()
+    for nodes in recorded(trace):
+        ops = [(n.said[0] or n.said[1]) for n in nodes]
+        graphs.append([getattr(op, "name", getattr(op, "__name__", "?")) for op in ops])
+        modules.append(_module(nodes[-1]))
     reasons = [
         GraphCompileReason(why, [FrameSummary(*_line(where), name="?")] if where else [])
-        for why, where, _ in trace.ends
+        for why, where, _ in trace.ends or ()
     ]
     counts = len(graphs), max(len(graphs) - 1, 0)
     return ExplainOutput(*counts, reasons, sum(map(len, graphs)), graphs, modules)
@@ -160,16 +150,3 @@ def _module(node: Node) -> Any:
 def _line(where: str) -> tuple[str, int]:
     file, _, line = where.rpartition(":")
     return file, int(line) if line.isdigit() else 0
-
-
-class _Unmade:
-    """No program: the call was computed as it was recorded."""
-
-    def __init__(self, *of: Any) -> None:
-        self.of = of
-
-    def run(self, arrays: dict[int, Any], region: Any) -> None:
-        """Nothing."""
-
-    def prepare(self, arrays: dict[int, Any]) -> None:
-        """Nothing."""

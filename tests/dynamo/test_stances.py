@@ -134,16 +134,18 @@ def test_callbacks() -> None:
 
 
 def test_error_on_graph_break() -> None:
-    @torch.compile(backend="eager")
     def breaks(x: torch.Tensor, error: bool) -> torch.Tensor:
         with dynamo.error_on_graph_break(error):
             x = x + 1
             dynamo.graph_break()
             return x
 
-    assert breaks(torch.ones(1), False).item() == 2
-    with pytest.raises(Unsupported, match=r"graph_break\(\) was called, at .*test_stances.py"):
-        breaks(torch.ones(1), True)
+    for backend in ("eager", lambda module, inputs: module):
+        made = torch.compile(breaks, backend=backend)
+        for _ in range(3):
+            assert made(torch.ones(1), False).item() == 2
+            with pytest.raises(Unsupported, match=r"graph_break\(\) was called, at .*test_stances.py"):
+                made(torch.ones(1), True)
 
     @dynamo.error_on_graph_break(True)
     def outside() -> None:

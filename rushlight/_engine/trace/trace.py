@@ -294,7 +294,7 @@ class Trace:
         # stands for calls of ops of a program's own (region_recorder.py).
         self.program: Any = None
         self.whole: dict[Any, Any] = {}
-        # By nodes at which functions of graphs of their own begin: what these store elsewhere, "" for nothing.
+        # By nodes at which functions of graphs of their own begin: what these store elsewhere, "" if nothing.
         self.stores: dict[Node, str] = {}
         # Where segments ended, if somebody asks: (why, where, whether fullgraph=True refuses it).
         self.ends: list[tuple[str, str, bool]] | None = None

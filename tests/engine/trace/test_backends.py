@@ -217,3 +217,36 @@ def test_what_is_told_by_its_parts_is_so_from_the_first_call_on(name, requires_g
         assert torch.equal(compiled(a, b), wanted)
         assert torch.equal(torch.get_rng_state(), state)  # nothing is drawn twice
     assert len(graphs) == 1
+
+
+def test_graphs_of_a_backend_that_changes_nothing_are_counted_at_the_first_calls():
+    counters = torch._dynamo.utils.counters
+    counters.clear()
+    compiled = torch.compile(branching, backend="eager")
+    x = torch.tensor([0.5, 1.0], requires_grad=True)
+    for _ in range(3):
+        assert torch.equal(compiled(x), branching(x))
+    assert dict(counters["stats"]) == {"unique_graphs": 2, "calls_captured": 5}
+    assert counters["frames"]["ok"] == 2 and len(counters["graph_break"]) == 1
+    (got,), (wanted,) = (torch.autograd.grad(f(x).sum(), x) for f in (compiled, branching))
+    assert torch.equal(got, wanted)
+
+
+def test_a_call_within_other_transforms_is_of_another_kind():
+    fn = torch.compile(lambda x: torch.vmap(torch.sin)(x), backend="eager")
+    x = torch.zeros(3, 2, 2)
+    torch.vmap(fn, randomness="same")(x)
+    with torch._dynamo.config.patch(error_on_recompile=True):
+        torch.vmap(fn, randomness="same")(x)
+        for other in (torch.vmap(fn), torch.vmap(torch.vmap(fn)), fn):
+            with pytest.raises(torch._dynamo.exc.RecompileError):
+                other(x)
+
+
+def test_a_backend_is_asked_again_in_another_grad_mode():
+    modes = []
+    compiled = torch.compile(lambda x: x + 1, backend=lambda m, i: modes.append(torch.is_grad_enabled()) or m)
+    for enabled in (True, False, True):
+        with torch.set_grad_enabled(enabled):
+            compiled(torch.ones(2))
+    assert modes == [True, False]

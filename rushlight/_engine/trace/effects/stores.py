@@ -1,4 +1,4 @@
-"""What a function of a graph's op does to objects that were there before it: a graph of its own cannot hold it.
+"""What a function of a graph's op does to objects that were there before: no graph of its own can hold that.
 
 Python runs in any case, so nothing is lost by what is not seen here; the looks are those of a recorded call
 (purity.py), which are for stores of any kind.
@@ -55,17 +55,22 @@ class Stores(Watch):
         held = frame.f_locals.get(step.variable, Unknown) if named else Unknown
         op = isinstance(held, Tensor) and step.what != "an attribute is stored"
         if held is Unknown:
-            self._note(step.what, frame.f_code, step.line)
+            self._tell(step.what, frame, step.line)
         elif not op and not (step.kind == "update" and isinstance(held, VALUES)):
             self._stored(step.what, frame, held, step.line)
-
-    def _note(self, what: str, code: Any, line: int) -> None:
-        self.found = self.found or f"{what}, at {code.co_filename}:{line}"
 
     def _stored(self, what: str, frame: Any, held: Any, line: int) -> None:
         # Dicts of numbers and texts are not listed by Python's collector, whoever made them.
         if gc.is_tracked(held) and not (is_own_dict(frame, held) or is_young(held)):
-            self._note(what, frame.f_code, line)
+            self._tell(what, frame, line)
+
+    def _tell(self, what: str, frame: Any, line: int) -> None:
+        around = frame
+        while around is not None:
+            if around.f_code.co_filename.startswith("<frozen importlib"):
+                return  # who imports a module finds it in ways of their own
+            around = around.f_back
+        self.found = self.found or f"{what}, at {frame.f_code.co_filename}:{line}"
 
 
 @contextmanager
