@@ -159,7 +159,7 @@ class error_on_graph_break(ContextDecorator):
 
 
 def _listening() -> Callable[..., str]:
-    """Listen from here on; what ends that is given a block's error, and says why a graph ended, if one did."""
+    """Listen from here on; what ends that is given a block's error, and says why a graph ended, if so."""
     recorder = region()
     if recorder is not None:  # which hears it
         trace = recorder.region.trace
