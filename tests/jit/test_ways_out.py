@@ -334,3 +334,25 @@ def test_of_zeros_infinities_and_nested_divisors() -> None:
     assert torch.jit.script(whole)(-7, 2) == -4
     with pytest.raises(RuntimeError, match="division by 0"):
         torch.jit.script(whole)(1, 0)
+
+
+def _either(x: Tensor, one: bool) -> Tensor | list[Tensor] | None:
+    parts = [x, x]
+    if one:
+        return parts[0]
+    return parts
+
+
+def _counted(n: int) -> int | str:
+    for i in range(3):
+        if i == n:
+            return i
+    return "none"
+
+
+def test_returns_of_several_types_in_branches() -> None:
+    x = torch.ones(1)
+    made = torch.jit.script(_either)
+    assert made(x, True).equal(x) and [t.equal(x) for t in made(x, False)] == [True, True]
+    counted = torch.jit.script(_counted)
+    assert [counted(n) for n in (1, 5)] == [1, "none"]

@@ -208,3 +208,30 @@ def test_gradients_of_group_norm_in_channels_last() -> None:
 
     assert torch.autograd.gradcheck(normalize, (x, w, b))
     assert torch.autograd.gradgradcheck(normalize, (x, w, b))
+
+
+@pytest.mark.parametrize("call", [F.conv2d, F.conv_transpose2d])
+def test_gradients_of_convolutions_are_laid_out_as_results(call: Any) -> None:
+    """With one channel out both layouts are the same memory; what the gradient says does not matter."""
+    w = torch.randn((1, 4, 3, 3) if call is F.conv2d else (4, 1, 3, 3), requires_grad=True)
+    x, last = torch.randn(2, 4, 5, 6, requires_grad=True), (30, 1, 6, 1)
+    bits = []
+    for of in (x, x.detach().contiguous(memory_format=LAST).requires_grad_()):
+        for strides in ((30, 30, 6, 1), last):
+            grad = torch.linspace(-1, 1, 60).as_strided((2, 1, 5, 6), strides)
+            found = torch.autograd.grad(call(of, w, padding=1), (of, w), grad)
+            assert found[0].stride() == of.stride()
+            bits.append(found)
+    assert all(a.equal(b) for pair in (bits[:2], bits[2:]) for a, b in zip(*pair, strict=True))
+    plain = torch.autograd.grad(call(x, w, padding=1), x, torch.randn(1, 5, 6, 2).permute(3, 0, 1, 2))
+    assert plain[0].is_contiguous()
+
+
+def test_compiled_steps_of_one_channel_have_eager_bits() -> None:
+    net = torch.nn.Sequential(torch.nn.GroupNorm(2, 4), torch.nn.Conv2d(4, 1, 3, padding=1))
+    x = torch.randn(2, 4, 16, 16).contiguous(memory_format=LAST).requires_grad_()
+    compiled = torch.compile(net)
+    wanted = torch.autograd.grad(net(x).square().mean(), [x, *net.parameters()])
+    for _ in range(3):
+        found = torch.autograd.grad(compiled(x).square().mean(), [x, *net.parameters()])
+        assert all(a.equal(b) for a, b in zip(found, wanted, strict=True))

@@ -27,6 +27,8 @@ class Compiler(Contexts):
             value = self.env[name] = self.block.param(t, name)
             value.inferred = name in self.function.inferred
             self.said[name] = t
+        if self.function.returns is not None:
+            self.said[exits.RESULT] = self.function.returns
         if self.function.owner is not None and self.function.arguments:
             self.block.params[0].hint = "self"
         body = tree.body

@@ -14,7 +14,13 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.dtype import bfloat16
-from rushlight._engine.core.layout import channels_last_strides, contiguous_strides, convolves_last, laid_out
+from rushlight._engine.core.layout import (
+    channels_last_strides,
+    contiguous_strides,
+    convolves_last,
+    has_channels_last,
+    laid_out,
+)
 from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import converted
 from rushlight._engine.ops.linalg.addmm import biased
@@ -104,8 +110,23 @@ def _empty(a: Any, b: Any, shape: Ints) -> Any:
     return a.new_empty_strided(shape, (channels_last_strides if last else contiguous_strides)(shape))
 
 
+def _as_result(grad: Any, a: Any, b: Any) -> Any:
+    """The gradient of a convolution of a and b, in the layout of its result, as PyTorch lays it first.
+
+    With one channel both layouts are the same memory, so what wrote the gradient may have said either.
+    """
+    if grad.ndim not in (4, 5):
+        return grad
+    last = convolves_last(a._geometry, b._geometry)
+    if has_channels_last(grad.shape, grad.stride()) is last:
+        return grad
+    dense = grad.movedim(1, -1).contiguous().movedim(-1, 1) if last else grad.contiguous()
+    return dense.as_strided(grad.shape, (channels_last_strides if last else contiguous_strides)(grad.shape))
+
+
 @_convolution.gradient
 def _convolution_gradient(s: Any, grad: Any) -> Any:
+    grad = _as_result(grad, s.input, s.weight)
     how = s.stride, s.padding, s.dilation, s.groups
     space, kernel = s.shape("input")[2:], s.shape("weight")[2:]
     return (
@@ -145,6 +166,7 @@ def _convolution_input_shape(
 
 @_convolution_input.gradient
 def _convolution_input_gradient(s: Any, grad: Any) -> Any:
+    grad = _as_result(grad, s.grad, s.weight)
     how = s.stride, s.padding, s.dilation, s.groups
     to_grad = None
     if s.needs("grad"):
@@ -254,6 +276,7 @@ def _biased_convolution_kernel(
 
 @_biased_convolution.gradient
 def _biased_convolution_gradient(s: Any, grad: Any) -> Any:
+    grad = _as_result(grad, s.input, s.weight)
     how = s.stride, s.padding, s.dilation, s.groups
     space, kernel = s.shape("input")[2:], s.shape("weight")[2:]
     return (
