@@ -17,7 +17,7 @@ from rushlight import _logging as _logging
 from rushlight._dynamo.eval_frame import OptimizedModule
 from rushlight._dynamo.registry import list_backends as list_backends, named, resolve
 from rushlight._dynamo.stances import chosen, is_usual
-from rushlight._dynamo.utils import counters
+from rushlight._dynamo.utils import counters, note_graph
 from rushlight._engine.core.pytree import tree_map
 from rushlight._engine.core.recording import TAPE, escape
 from rushlight._engine.tensors.tensor import Tensor
@@ -193,9 +193,8 @@ def _made(
 
 def _count(graphs: list[list[Any]], breaks: list[str]) -> None:
     """Count the graphs of a call that is run as it is."""
-    if graphs:
-        counters["frames"].update(total=len(graphs), ok=len(graphs))
-        counters["stats"].update(unique_graphs=len(graphs), calls_captured=sum(map(len, graphs)))
+    for ops in graphs:
+        note_graph(len(ops))
     counters["graph_break"].update(breaks)
 
 

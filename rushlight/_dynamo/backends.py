@@ -5,7 +5,10 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from functools import partial
+from time import perf_counter
 from typing import Any
+
+from numpy import full
 
 from rushlight._dynamo import config
 from rushlight._dynamo.exc import BackendCompilerFailed, FailOnRecompileLimitHit, Unsupported
@@ -13,11 +16,11 @@ from rushlight._dynamo.graphs.writing import graph_of, private
 from rushlight._dynamo.inputs import Call, examples, tell_shapes
 from rushlight._dynamo.kinds import Said, Sizes, SizesOfKind, but_for_twins, kind_of, nodes_of
 from rushlight._dynamo.marks import marked
-from rushlight._dynamo.utils import counters
+from rushlight._dynamo.utils import counters, note_graph
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.recording import unfollowed
 from rushlight._engine.ops.table import ROWS
-from rushlight._engine.tensors.tensor import wrap
+from rushlight._engine.tensors.tensor import Tensor, wrap
 from rushlight._engine.trace import choice
 from rushlight._engine.trace.eager_backends import Reads, code_of
 from rushlight._engine.trace.trace import Node, Trace
@@ -184,7 +187,14 @@ class Segment:
             found = compiled(*[wrap(arrays[p]) for p in self.inputs])
         finally:
             LOCAL.enabled = before
-        return [t._array for t in found]
+        return [self._array(p, t) for p, t in zip(self.wanted, found, strict=False)]
+
+    def _array(self, place: int, value: Any) -> Any:
+        """What a backend gave for a place: a number is all that the tensor holds which the program has."""
+        if isinstance(value, Tensor):
+            return value._array
+        spec = self.path.specs[place]
+        return full(spec.shape, value, spec.dtype)
 
     def prepare(self, arrays: dict[int, Any]) -> Callable[..., Any]:
         """What the backend makes of the graph, which it is given once, with these inputs as examples."""
@@ -195,6 +205,7 @@ class Segment:
         if self.compiled is not None:
             return self.compiled
         before, LOCAL.enabled, nodes = LOCAL.enabled, False, list[Any]()
+        began, failed = perf_counter(), None
         try:
             call = self.sizes.sizes.call
             own = examples(call, self.module, given)
@@ -205,12 +216,11 @@ class Segment:
         except Exception as error:
             if not config.suppress_errors:
                 raise BackendCompilerFailed(self.backend, error) from error
-            self.compiled = self.module
+            self.compiled, failed = self.module, error
         finally:
             LOCAL.enabled = before
-        counters["frames"].update(("total", "ok"))
         calls = [n for n in self.module.graph.nodes if n.op.startswith("call")]
-        counters["stats"].update(unique_graphs=1, calls_captured=len(calls))
+        note_graph(len(calls), perf_counter() - began, failed)
         self.sizes.note(self.module, self.said, given, nodes, self.compiled)
         return self.compiled
 

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,48 @@ from rushlight.nn import ParameterList
 # What functions given as `backend` were asked for: "frames" and "stats" count graphs and their calls,
 # "graph_break" why graphs end, as a kind of arguments first comes. rushlight.explain tells of all else.
 counters: defaultdict[str, Counter[str]] = defaultdict(Counter)
+
+
+DEFAULT_COMPILATION_METRICS_LIMIT = 64
+
+
+class CompilationMetrics(NamedTuple):
+    """What is known of a graph that was made: how many calls it has, how long its backend took; of one that
+    a backend failed on, why. There are no lists of guards: ops are compared as they come.
+    """
+
+    graph_op_count: int
+    backend_compile_time_s: float = 0.0
+    fail_reason: str | None = None
+    dynamo_time_before_restart_s: float = 0.0
+    guard_count: int = 0
+    shape_env_guard_count: int = 0
+
+
+_metrics: list[deque[CompilationMetrics]] = [deque(maxlen=DEFAULT_COMPILATION_METRICS_LIMIT)]
+
+
+def note_graph(calls: int, seconds: float = 0.0, error: Exception | None = None) -> None:
+    """Count a graph of so many calls."""
+    counters["frames"].update(("total",) if error is not None else ("total", "ok"))
+    counters["stats"].update(unique_graphs=1, calls_captured=calls)
+    why = None if error is None else f"{type(error).__name__}: {error}"
+    _metrics[0].append(CompilationMetrics(calls, seconds, why, 0.0 if error is None else seconds))
+
+
+def get_compilation_metrics() -> list[CompilationMetrics]:
+    """Those of the last graphs that were made for functions given as `backend`, and for "eager"."""
+    return list(_metrics[0])
+
+
+def clear_compilation_metrics() -> None:
+    """Forget them."""
+    _metrics[0].clear()
+
+
+def set_compilation_metrics_limit(new_size: int) -> None:
+    """Of how many graphs they are kept."""
+    _metrics[0] = deque(_metrics[0], maxlen=new_size)
 
 
 def same(

@@ -250,3 +250,49 @@ def test_a_backend_is_asked_again_in_another_grad_mode():
         with torch.set_grad_enabled(enabled):
             compiled(torch.ones(2))
     assert modes == [True, False]
+
+
+def test_a_backend_may_give_numbers():
+    compiled = torch.compile(lambda x: x + 1, backend=lambda module, inputs: lambda *given: (3,))
+    assert [compiled(torch.ones(2)).tolist() for _ in range(3)] == [[3, 3]] * 3
+
+
+def test_metrics_of_the_last_graphs():
+    utils = torch._dynamo.utils
+    utils.clear_compilation_metrics()
+    utils.set_compilation_metrics_limit(3)
+
+    def broken(module, inputs):
+        raise RuntimeError("broken backend")
+
+    try:
+        torch.compile(branching, backend=noted([]))(torch.ones(2))
+        torch.compile(lambda x: x.cos(), backend="eager")(torch.ones(2))
+        with torch._dynamo.config.patch(suppress_errors=True):
+            torch.compile(lambda x: x.sin(), backend=broken)(torch.ones(2))
+        found = utils.get_compilation_metrics()
+    finally:
+        utils.set_compilation_metrics_limit(utils.DEFAULT_COMPILATION_METRICS_LIMIT)
+    assert [m.graph_op_count for m in found] == [2, 1, 1]  # of four the last three
+    assert found[-1].fail_reason == "RuntimeError: broken backend" and found[0].fail_reason is None
+
+
+def test_two_models_are_compared_with_their_gradients():
+    from rushlight._dynamo.debug_utils import same_two_models
+
+    class Backward(torch.autograd.Function):
+        forward = staticmethod(lambda ctx, x: x * 2)
+        backward = staticmethod(lambda ctx, grad: grad)
+
+    class Module(nn.Module):
+        def __init__(self, f):
+            super().__init__()
+            self.f = f
+
+        def forward(self, x):
+            return [self.f(x)]
+
+    double, other = Module(lambda x: x * 2), Module(Backward.apply)
+    x = torch.ones(2, requires_grad=True)
+    assert same_two_models(double, torch.compile(double), [x])
+    assert not same_two_models(double, other, [x]) and same_two_models(double, other, [x], only_fwd=True)
