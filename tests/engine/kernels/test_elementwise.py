@@ -51,6 +51,8 @@ def pairs(dtype):
     yield wide.swapaxes(0, 2), numbers(300, 1, dtype=dtype)
     yield numbers(1, 1, dtype=dtype), wide
     yield numbers(70000, 2, dtype=dtype), numbers(2, dtype=dtype)
+    yield numbers(43691, 3, dtype=dtype), numbers(3, dtype=dtype)  # some rows are left
+    yield numbers(7, 5, dtype=dtype), numbers(5, dtype=dtype)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "int16"])

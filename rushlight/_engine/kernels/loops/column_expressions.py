@@ -16,14 +16,14 @@ from rushlight._engine.kernels.emit.llvm_ir import Module
 from rushlight._engine.kernels.emit.meaning import Meaning
 from rushlight._engine.kernels.emit.scalar_code import Body
 from rushlight._engine.kernels.loops.column_loops import CHUNK, in_chunks
-from rushlight._engine.kernels.loops.columns_in_registers import STRIP, Down, Row, far_apart
+from rushlight._engine.kernels.loops.columns_in_registers import Down, Row, far_apart, strips
 from rushlight._engine.kernels.products.tiles import Array, suits
 from rushlight._engine.kernels.runtime import native, parallel, team
 from rushlight._engine.kernels.runtime.abi import SLOT
 from rushlight._engine.ops.expressions import symbol
 
-# Vectors of results on their way at once; elements from which on threads are worth waking.
-_VECTORS, _PARALLEL = 4, 1 << 15
+# Elements from which on threads are worth waking.
+_PARALLEL = 1 << 15
 
 
 def sums_of(
@@ -62,17 +62,16 @@ def _call(
     """The jobs, each a strip of columns of some rows; and the first row of each part of them."""
     (rows, columns), size = shape, of.itemsize
     firsts = range(0, rows, CHUNK) if in_chunks(rows, columns) else range(1)
-    last, jobs = max(columns // STRIP, 1) - 1, []
+    cuts, jobs = strips(columns, len(firsts), parallel.get_num_threads()), []
     for number, first in enumerate(firsts):
         count = min(CHUNK, rows - first) if len(firsts) > 1 else rows
-        for strip in range(last + 1):
-            low = strip * STRIP
+        for low, wide in cuts:
             given = [
                 first * step + (role != "perrow") * low * size
                 for role, step in zip(roles, steps, strict=True)
             ]
             to = [(number * columns + low) * size] * len(meaning.outputs)
-            jobs.append((*given, *to, STRIP if strip < last else columns - low, count))
+            jobs.append((*given, *to, wide, count))
     pointers = len(roles) + len(meaning.outputs)
     lanes = target.lanes(of.name)
     loop = native.address(
@@ -99,7 +98,6 @@ class _Expressions(Down):
         super().__init__(module, name, kind, lanes)
         f, self.meaning, self.roles, self.types = self.function, meaning, roles, meaning.types()
         self.results = len(meaning.outputs)
-        self.together = max(1, _VECTORS // self.results)
         count = len(roles)
         self.given, self.out = (
             [f.load("ptr", "%args", SLOT * k) for k in span]

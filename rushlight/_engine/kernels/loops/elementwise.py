@@ -24,8 +24,11 @@ Array = np.ndarray[Any, Any]
 Layout = tuple[tuple[int, ...], tuple[int, ...]]
 # From how many elements on threads are worth waking.
 PARALLEL = 1 << 17
-# Elements up to which short rows are put together, and which are short.
-_LONG, _SHORT = 1 << 11, 1 << 8
+# Elements up to which short rows are put together, so that what repeats along them stays in the fastest cache;
+# and which are short.
+_LONG, _SHORT = 1 << 10, 1 << 8
+# How many rows at least are put together.
+_FEWEST = 4
 # Elements of a row up to which its number is laid out as often.
 _NUMBERS = 16
 # Elements of both sides from which on tiles are turned.
@@ -51,6 +54,11 @@ class PreparedCall:
         planned = team.planes(layouts, shape, threads)
         if planned is not None:
             jobs, steps = planned
+            behind = results[0].size - prod(shape)  # rows that are too few to be put together with others
+            if behind:
+                done = [prod(shape) * a.itemsize * (a.shape == results[0].shape) for a in [*arrays, *results]]
+                job = [*done, -1, behind] if jobs.shape[1] > len(done) + 1 else [*done, behind]
+                jobs = np.concatenate([jobs, [job]])
             loop, count = LOOPS[kernel.fn], len(layouts)  # type: ignore[index]
             self.call = team.Call(team.CallStage(loop, jobs, range(count), count, steps))
             self.threads = min(threads, len(jobs))
@@ -183,8 +191,8 @@ def _tiling(
     shape: tuple[int, ...], steps: tuple[int, ...], given: tuple[Layout, ...]
 ) -> tuple[int, tuple[int, int]] | None:
     """(how many rows are one, (how many there are then, their length)) of dense operands that lie alike as
-    matrices of short rows, but for what repeats along those (one number a channel, in channels last); None
-    where that is not how they lie.
+    matrices of short rows, but for what repeats along those (one number a channel, in channels last); some
+    rows may be left. None where that is not how they lie.
     """
     order = tuple(sorted(range(len(shape)), key=lambda d: (-steps[d], -shape[d])))
     others = {sizes for sizes, _ in given if sizes != shape}
@@ -203,6 +211,6 @@ def _tiling(
             return None
     rows = dense // extent
     times = 1
-    while rows % (2 * times) == 0 and 2 * times * extent <= _LONG:
+    while 2 * times <= rows and 2 * times * extent <= _LONG:
         times *= 2
-    return (times, (rows // times, times * extent)) if times >= 4 else None
+    return (times, (rows // times, times * extent)) if times >= _FEWEST else None
