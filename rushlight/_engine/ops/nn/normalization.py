@@ -52,8 +52,8 @@ def torch_layer_norm(
     return layer_norm(input, normalized_shape, weight, bias, eps)
 
 
-# Elements up to which short rows are put together.
-_LONG = 1 << 8
+# Channels that fill a vector; elements up to which short rows of a sample are put together.
+_FULL, _LONG = 16, 1 << 9
 _X, _G, _EPS = symbol("x"), symbol("g"), symbol("eps")
 _MEAN, _RSTD, _WEIGHT, _BIAS = symbol("mean"), symbol("rstd"), symbol("weight"), symbol("bias")
 
@@ -407,7 +407,7 @@ def _by_own_moments(input, weight: Tensor | None, bias: Tensor | None, eps: floa
     if has_channels_last(input.shape, input.stride()):
         flat, times = _by_channel(input)
         center = _folded(flat.sum(0), times) / count
-        total = _folded(ROWS["_squares_apart"](flat, center.repeat(times), (0,), False), times)
+        total = _folded(ROWS["_squares_apart"](flat, _repeated(center, times), (0,), False), times)
         center, total = center.reshape(shape), total.reshape(shape)
     else:
         center, total = (t.reshape(shape) for t in distances(flat, (0, *range(2, flat.ndim))))
@@ -488,7 +488,7 @@ def _channel_sums(grad: Any, x: Any, center: Any) -> tuple[Any, Any]:
         return total, along
     if all([has_channels_last(t.shape, t.stride()) for t in (x, grad)]):
         (given, times), (x, _) = _by_channel(grad), _by_channel(x)
-        sums = _column_sums(given, x, center.reshape(-1).repeat(times))
+        sums = _column_sums(given, x, _repeated(center.reshape(-1), times))
         total, along = (_folded(t, times).reshape(center.shape) for t in sums)
         return total, along
     dims = (0, *range(2, x.ndim))
@@ -497,11 +497,11 @@ def _channel_sums(grad: Any, x: Any, center: Any) -> tuple[Any, Any]:
 
 def _by_channel(x: Any, samples: int = 0) -> tuple[Any, int]:
     """(N, C, *) in channels last as the matrix that it lies as, or one a sample, and how many places are one
-    row of it: loops over long rows are quicker.
+    row of it: a row fills vectors.
     """
     channels = x.shape[1]
     places = x.numel() // (channels * max(samples, 1))
-    long = _LONG * 2 if samples else _LONG
+    long = _LONG if samples else _FULL * 2 - 1
     times = math.gcd(places, 1 << max(0, (long // channels).bit_length() - 1))
     shape = [samples] * (samples > 0) + [places // times, times * channels]
     return x.permute(0, *range(2, x.ndim), 1).reshape(shape), times
@@ -509,7 +509,12 @@ def _by_channel(x: Any, samples: int = 0) -> tuple[Any, int]:
 
 def _folded(sums: Any, times: int) -> Any:
     """The channels' sums of such a matrix's."""
-    return sums.reshape(times, -1).sum(0)
+    return sums if times == 1 else sums.reshape(times, -1).sum(0)
+
+
+def _repeated(values: Any, times: int) -> Any:
+    """Values of the channels along such a matrix's rows."""
+    return values if times == 1 else values.repeat(times)
 
 
 @composite(name="_row_sums", where=("aten",))
