@@ -24,8 +24,8 @@ Array = np.ndarray[Any, Any]
 Layout = tuple[tuple[int, ...], tuple[int, ...]]
 # From how many elements on threads are worth waking.
 PARALLEL = 1 << 17
-# Elements up to which short rows are put together, so that what repeats along them stays in the fastest cache;
-# and which are short.
+# Elements up to which short rows are put together: what repeats along them stays in the fastest cache. And
+# which rows are short.
 _LONG, _SHORT = 1 << 10, 1 << 8
 # How many rows at least are put together.
 _FEWEST = 4
