@@ -295,6 +295,19 @@ def test_a_function_that_stores_elsewhere_is_no_graph_of_its_own() -> None:
         compiled(lambda x: torch.cond(x.sum() > 0, stores, own, (x,)))[0](torch.ones(3))
 
 
+def test_functions_may_give_views_of_what_they_make() -> None:
+    weight = torch.randn(4, 4, requires_grad=True)
+
+    def body(a: Any) -> Any:
+        b = a @ weight  # whose exp's node keeps it
+        return (b.exp() * b).T[1:].reshape(-1), a.cos().T
+
+    for f in (lambda x: torch.cond(x.sum() > 0, body, body, (x,)), lambda x: mapped(body, x[None])):
+        run, graphs = compiled(f, fullgraph=True)
+        x = torch.randn(3, 4)
+        assert all(map(torch.equal, run(x), f(x))) and len(graphs) == 1
+
+
 def test_nodes_say_where_they_come_from() -> None:
     run, graphs = compiled(branching)
     run(torch.ones(3), torch.ones(3))

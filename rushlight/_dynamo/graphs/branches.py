@@ -4,6 +4,7 @@ of their own. Their ops are heard while they run on tensors of the same shapes t
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
@@ -167,7 +168,8 @@ def heard(of: Function, given: Sequence[Tensor], sliced: Sequence[bool]) -> Body
         region.forget()
         engine.set_state(state)
         LOCAL.enabled = enabled
-    handed = any([all([ref() is not t for t in leaves]) for ref in made if ref() is not None])
+    leaves.clear()  # and with them what they are views of, and what their nodes keep
+    handed = _alive(made)
     if handed or watch.found:
         raise UncapturedHigherOrderOpError(
             f"{of.name}: a function of a branch or loop hands "
@@ -178,6 +180,14 @@ def heard(of: Function, given: Sequence[Tensor], sliced: Sequence[bool]) -> Body
     if inputs is None or any([p in places for n in path for p in n.origins().values()]):
         return None
     return Body(of, path, inputs, (spec, gives))
+
+
+def _alive(made: Sequence[Callable[[], Any]]) -> bool:
+    """Whether somebody holds a tensor of a function that is through."""
+    if all([ref() is None for ref in made]):
+        return False
+    gc.collect()
+    return any([ref() is not None for ref in made])
 
 
 def _inputs(region: Any, own: list[Tensor]) -> list[tuple[int, Any]] | None:
