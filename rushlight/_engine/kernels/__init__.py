@@ -48,6 +48,8 @@ register(
         "suits the team": "products.tiles:suits",
         "elimination": "products.elimination:eliminated",
         "substitution": "products.elimination:substituted",
+        "roots of matrices": "products.reflections:rooted",
+        "reflections": "products.reflections:reflected",
         "convolution": "products.convolution:convolution",
         "convolution of each channel": "products.depthwise:convolution",
         "convolution of pairs": "products.convolution:pairs",

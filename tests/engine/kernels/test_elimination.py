@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rushlight as torch
-from rushlight._engine.ops.linalg import lu
+from rushlight._engine.ops.linalg import lu, reflections
 
 pytest.importorskip("llvmlite")
 
@@ -114,3 +114,33 @@ def test_results_lie_by_columns_whatever_the_sizes(batch: tuple[int, ...], n: in
 def test_equations_of_no_rows() -> None:
     lu, pivots = torch.linalg.lu_factor(torch.ones(0, 0))
     assert torch.linalg.lu_solve(lu, pivots, torch.ones(0, 2)).shape == (0, 2)
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (3, 7, 4), (4, 9), (64, 65), (2, 100, 70), (70, 100)])
+def test_reflections_are_those_of_lapack(shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a column is nothing, and of another scale."""
+    a = np.random.default_rng(0).standard_normal(shape)
+    a[..., 1], a[..., 2] = 0, a[..., 2] * 1e-170
+    for complete in (False, True):
+        found = reflections.factors(a, complete)
+        with monkeypatch.context() as without:
+            without.setattr(reflections, "service", lambda _: lambda *_: False)
+            wanted = reflections.factors(a, complete)
+        for ours, theirs in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-13)
+        narrow = reflections.factors(a.astype(np.float32), complete)
+        np.testing.assert_allclose(narrow[0] @ narrow[1], a, atol=2e-6)
+    assert np.isnan(reflections.factors(np.full(shape, np.nan))[1]).any()
+
+
+@pytest.mark.parametrize("n", [1, 4, 17, 64])
+@pytest.mark.parametrize("upper", [False, True])
+def test_small_roots(n: int, upper: bool) -> None:
+    """One triangle is read, and of what is not positive-definite the place is said."""
+    x = torch.randn(3, n, n, dtype=torch.float64)
+    a = x @ x.mT + torch.eye(n, dtype=torch.float64)
+    other = a.tril(-1) if upper else a.triu(1)
+    found = torch.linalg.cholesky(a + 1e9 * other, upper=upper)
+    torch.testing.assert_close(found.mT @ found if upper else found @ found.mT, a)
+    a[1, -1, -1] = -1
+    assert torch.linalg.cholesky_ex(a, upper=upper)[1].tolist() == [0, n, 0]

@@ -23,8 +23,9 @@ from rushlight._engine.kernels.runtime.shared_loops import close
 Array = np.ndarray[Any, Any]
 # The most columns that are eliminated one by one; steps of all matrices from which on threads share them out.
 MOST, _PARALLEL = 64, 1 << 17
-_KINDS = {"float32": "float", "float64": "double"}
-_NAMES = {kind: name for name, kind in _KINDS.items()}
+KINDS = {"float32": "float", "float64": "double"}
+_CHARS = {"f": "float32", "d": "float64"}
+_NAMES = {kind: name for name, kind in KINDS.items()}
 
 
 def eliminated(lu: Array, pivots: Array, info: Array, start: int = 0, stop: int | None = None) -> bool:
@@ -36,10 +37,10 @@ def eliminated(lu: Array, pivots: Array, info: Array, start: int = 0, stop: int 
     _, rows, columns = lu.shape
     until = columns if stop is None else stop
     small = min(rows, until) - start
-    if not (_usual(lu) and 0 < small <= MOST):
+    if not (usual(lu) and 0 < small <= MOST):
         return False
     threads = parallel.get_num_threads() if lu.size * small >= _PARALLEL else 1
-    _call(lu.dtype.name, lu.shape, start, until)(threads, lu, pivots, info)
+    _call(_CHARS[lu.dtype.char], lu.shape, start, until)(threads, lu, pivots, info)
     return True
 
 
@@ -49,14 +50,14 @@ def substituted(a: Array, x: Array, upper: bool, unit: bool) -> bool:
     """
     _, n, wide = x.shape
     dense = a.strides[-1] == x.strides[-1] == x.itemsize
-    if not (_usual(x) and a.dtype is x.dtype and 0 < n <= MOST and wide and dense):
+    if not (usual(x) and a.dtype is x.dtype and 0 < n <= MOST and wide and dense):
         return False
     threads = parallel.get_num_threads() if x.size * n >= _PARALLEL else 1
-    _substitution(x.dtype.name, x.shape, a.strides[:2], x.strides[:2], upper, unit)(threads, a, x)
+    _substitution(_CHARS[x.dtype.char], x.shape, a.strides[:2], x.strides[:2], upper, unit)(threads, a, x)
     return True
 
 
-def _usual(a: Array) -> bool:
+def usual(a: Array) -> bool:
     known = a.dtype.char in "fd" and a.size and settings.kernels != "numpy"
     return bool(known and target.available() and team.possible())
 
@@ -81,7 +82,7 @@ def _substitute(module: Module, name: str, of: str, upper: bool, unit: bool) -> 
     """The IR. args: matrices, x. dims: how many, rows, columns of x, bytes from matrix to matrix and from row
     to row of both.
     """
-    f, kind, size = Function(module, HEADER.format(name)), _KINDS[of], np.dtype(of).itemsize
+    f, kind, size = Function(module, HEADER.format(name)), KINDS[of], np.dtype(of).itemsize
     a, x = (f.load("ptr", "%args", SLOT * k) for k in range(2))
     count, n, wide, of_a, line_a, of_x, line_x = (f.load("i64", "%dims", SLOT * k) for k in range(7))
 
@@ -94,20 +95,20 @@ def _substitute(module: Module, name: str, of: str, upper: bool, unit: bool) -> 
             i = place(step)
             own, across = f.at(found, f.i64("mul", i, line_x)), f.i64("mul", i, size)
             if not unit:
-                pivot = _Number(f, kind, f.load(kind, f.at(matrix, f.i64("mul", i, line_a)), across))
-                for of_type, bytes_ in _line(f, kind, "0", wide):
+                pivot = Spread(f, kind, f.load(kind, f.at(matrix, f.i64("mul", i, line_a)), across))
+                for of_type, bytes_ in line(f, kind, "0", wide):
                     at = f.at(own, bytes_)
                     quotient = f.op(f"fdiv {of_type} {f.load(of_type, at)}, {pivot.of[of_type]}")
                     f.store(of_type, quotient, at)
             with f.loop(n, f.i64("add", step, 1)) as later:
                 r = place(later)
-                factor = _Number(f, kind, f.load(kind, f.at(matrix, f.i64("mul", r, line_a)), across))
-                _take_off(f, kind, f.at(found, f.i64("mul", r, line_x)), factor, own, "0", wide)
+                factor = Spread(f, kind, f.load(kind, f.at(matrix, f.i64("mul", r, line_a)), across))
+                take_off(f, kind, f.at(found, f.i64("mul", r, line_x)), factor, own, "0", wide)
     close(f)
 
 
-class _Number:
-    """A number as operand of the types of `_line`."""
+class Spread:
+    """A number as operand of the types of `line`."""
 
     def __init__(self, f: Function, kind: str, scalar: str) -> None:
         vector = _vector(kind)
@@ -121,7 +122,7 @@ def _vector(kind: str) -> str:
     return f"<{target.lanes(_NAMES[kind])} x {kind}>"
 
 
-def _line(f: Function, kind: str, begin: str, end: str) -> Iterator[tuple[str, str]]:
+def line(f: Function, kind: str, begin: str, end: str) -> Iterator[tuple[str, str]]:
     """(type, byte offset) to write code for: vectors of the elements from begin to end, then what is left."""
     lanes, size = target.lanes(_NAMES[kind]), np.dtype(_NAMES[kind]).itemsize
     whole = f.i64("udiv", f.i64("sub", end, begin), lanes)
@@ -132,11 +133,11 @@ def _line(f: Function, kind: str, begin: str, end: str) -> Iterator[tuple[str, s
         yield kind, f.i64("mul", f.i64("add", rest, k), size)
 
 
-def _take_off(f: Function, kind: str, line: str, factor: _Number, other: str, begin: str, end: str) -> None:
+def take_off(f: Function, kind: str, own: str, factor: Spread, other: str, begin: str, end: str) -> None:
     """Take `factor` times another line from a line."""
-    for of, bytes_ in _line(f, kind, begin, end):
+    for of, bytes_ in line(f, kind, begin, end):
         term = f.op(f"fmul {of} {factor.of[of]}, {f.load(of, other, bytes_)}")
-        at = f.at(line, bytes_)
+        at = f.at(own, bytes_)
         f.store(of, f.op(f"fsub {of} {f.load(of, at)}, {term}"), at)
 
 
@@ -166,7 +167,7 @@ class _Elimination:
     """
 
     def __init__(self, module: Module, name: str, of: str) -> None:
-        self.kind, self.size = _KINDS[of], np.dtype(of).itemsize
+        self.kind, self.size = KINDS[of], np.dtype(of).itemsize
         self.f = f = Function(module, HEADER.format(name))
         self.absolute = f"@llvm.fabs.f{8 * self.size}"
         module.declare(self.absolute, f"declare {self.kind} {self.absolute}({self.kind})")
@@ -216,7 +217,7 @@ class _Elimination:
 
     def _swap(self, one: str, other: str) -> None:
         f = self.f
-        for of, bytes_ in _line(f, self.kind, "0", self.columns):
+        for of, bytes_ in line(f, self.kind, "0", self.columns):
             p, q = f.at(one, bytes_), f.at(other, bytes_)
             first, second = f.load(of, p), f.load(of, q)
             f.store(of, second, p)
@@ -241,4 +242,4 @@ class _Elimination:
             line = f.at(a, f.i64("mul", i, self.line))
             factor = f.op(f"fdiv {kind} {f.load(kind, self._at(line, j))}, {pivot}")
             f.store(kind, factor, self._at(line, j))
-            _take_off(f, kind, line, _Number(f, kind, factor), top, following, self.until)
+            take_off(f, kind, line, Spread(f, kind, factor), top, following, self.until)

@@ -23,6 +23,7 @@ from rushlight._engine.ops.linalg.matrix_checks import (
     reporting,
     size_of,
 )
+from rushlight._engine.ops.linalg.reflections import factors
 from rushlight._engine.ops.linalg.solving import check_older
 from rushlight._engine.ops.table import ROWS, Array, Row, composite, opaque
 
@@ -31,7 +32,7 @@ from rushlight._engine.ops.table import ROWS, Array, Row, composite, opaque
 def _qr(input, mode: str) -> tuple[Array, Array]:
     """Q with orthonormal columns and R upper triangular, input = Q R (LAPACK's Householder QR)."""
     check_matrix("linalg.qr", input)
-    q, r = np.linalg.qr(input, mode="complete" if mode == "complete" else "reduced")
+    q, r = factors(input, mode == "complete")
     return columns(q), columns(r)
 
 
@@ -73,7 +74,7 @@ def _tall_gradient(q: Any, r: Any, grad_q: Any, grad_r: Any) -> Any:
     return ROWS["_solve_triangular"](r, total.mT.conj(), True, False).mT.conj()
 
 
-@composite(where=("linalg.qr",), name="linalg_qr", out=True)
+@composite(where=("linalg.qr",), name="linalg_qr", out=True, planned=True)
 def linalg_qr(A, mode: str = "reduced"):
     """(Q, R) with A = Q R, of (*, m, n): Q has orthonormal columns, R is upper triangular.
 

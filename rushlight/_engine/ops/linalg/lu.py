@@ -32,13 +32,13 @@ from rushlight._engine.ops.linalg.matrix_checks import (
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
 
-@composite(out=True)
+@composite(out=True, planned=True)
 def lu_solve(input, LU_data, LU_pivots):
     """linalg.lu_solve with its operands in the older order."""
     return linalg_lu_solve(LU_data, LU_pivots, input)
 
 
-@composite
+@composite(planned=True)
 def det(input):
     """linalg.det in its older spelling."""
     return linalg_det(input)
@@ -264,7 +264,7 @@ def _permutation(A, pivots) -> Array:
 _permutation.shape_rule(lambda A, pivots: A.new_empty((*pivots.shape[:-1], A.shape[-2], A.shape[-2])))
 
 
-@composite(where=("linalg.lu_solve",), name="linalg_lu_solve", out=True)
+@composite(where=("linalg.lu_solve",), name="linalg_lu_solve", out=True, planned=True)
 def linalg_lu_solve(LU, pivots, B, *, left: bool = True, adjoint: bool = False):
     """X with A X = B (X A = B, left=False; A^H, adjoint=True), from A's LU decomposition."""
     op = "linalg.lu_solve"
@@ -331,7 +331,7 @@ def _det_gradient(s: Any, grad: Any) -> Any:
     return (U * scale.unsqueeze(-2)) @ Vh
 
 
-@composite(where=("linalg.det",), name="linalg_det", out=True)
+@composite(where=("linalg.det",), name="linalg_det", out=True, planned=True)
 def linalg_det(A):
     """The determinants (*) of square matrices (*, n, n)."""
     check_square("linalg.det", A._geometry)

@@ -109,7 +109,7 @@ def blame(
 
 def _complain(op: str, text: str, error: type[RuntimeError], info: Any) -> None:
     found = host(info)
-    if not np.count_nonzero(found):
+    if not (np.count_nonzero(found) if found.ndim else found.item()):
         return
     at = int(np.flatnonzero(found)[0])
     where = f"(Batch element {at}): " if found.ndim else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -48,7 +49,7 @@ def solve_upper(a: Array, b: Array) -> Array:
         return x
 
 
-def _substituted(a: Array, x: Array, upper: bool, unit: bool) -> bool:
+def substituted(a: Array, x: Array, upper: bool, unit: bool) -> bool:
     """Replace x by what triangles make of it, some rows at a time, which a product then takes off the others;
     whether there is machine code for that.
     """
@@ -74,7 +75,7 @@ def _solve_triangular(A, B, upper: bool, unit: bool) -> Array:
             A, B = (np.broadcast_to(o, (*batch, *o.shape[-2:])) for o in (A, B))
         count = prod(batch)
         x, a = B.copy("C").reshape(count, n, wide), np.ascontiguousarray(A).reshape(count, n, n)
-        if _substituted(a, x, upper, unit):
+        if substituted(a, x, upper, unit):
             return columns(x.reshape(*batch, n, wide))
     if not upper:
         # Rows and columns turned round, a lower triangle is an upper one.
@@ -95,7 +96,7 @@ def _solve_triangular_gradient(s: Any, grad: Any) -> Any:
     return to_a, back.sum_to_size(s.shape("B"))
 
 
-@composite(where=("linalg.solve_triangular",), name="linalg_solve_triangular", out=True)
+@composite(where=("linalg.solve_triangular",), name="linalg_solve_triangular", out=True, planned=True)
 def linalg_solve_triangular(A, B, *, upper: bool, left: bool = True, unitriangular: bool = False):
     """X with A X = B (X A = B, left=False) for a triangular A, of which the other triangle is not read.
 
@@ -174,7 +175,7 @@ def _by_factors(A: Array, B: Array) -> Array | None:
     count = prod(A.shape[:-2])
     a, x = lu.reshape(count, n, n), np.take_along_axis(B, order_of(pivots, n)[..., None], -2)
     x = x.reshape(count, n, wide)
-    done = _substituted(a, x, False, True) and _substituted(a, x, True, False)
+    done = substituted(a, x, False, True) and substituted(a, x, True, False)
     return x.reshape(B.shape) if done else None
 
 
@@ -335,6 +336,8 @@ _INDEFINITE = (
 @opaque(name="_cholesky", where=("aten",), node="linalg_cholesky_ex")
 def _cholesky(A, upper: bool) -> tuple[Array, Array]:
     """(L with A = L L^H, info), or U = L^H from A's upper triangle."""
+    if (u := _small_factor(A, upper)) is not None:
+        return (columns(u) if upper else u.swapaxes(-1, -2)), infos(A)
     lower = A.swapaxes(-1, -2) if upper else A  # conj(A) = U^T conj(U), so its L is U^T
     try:
         found, info = np.linalg.cholesky(lower), infos(A)
@@ -344,6 +347,24 @@ def _cholesky(A, upper: bool) -> tuple[Array, Array]:
     if not fine:
         found, info = _by_columns(lower)
     return columns(found.swapaxes(-1, -2) if upper else found), info
+
+
+def _small_factor(A: Array, upper: bool) -> Array | None:
+    """U with A = U^T U of small matrices; None for others, where one is not positive-definite, and where there
+    is no machine code.
+    """
+    n = A.shape[-1]
+    if not 0 < n <= _SMALL or A.dtype.char not in "fd":
+        return None
+    u = np.array(A if upper else A.swapaxes(-1, -2), order="C")
+    done = service("roots of matrices")(u.reshape(prod(A.shape[:-2]), n, n))
+    return np.where(_above(n), u, 0) if done else None
+
+
+@lru_cache(maxsize=64)
+def _above(n: int) -> Array:
+    """Which elements of n x n matrices are on the diagonal or above it."""
+    return np.tri(n, dtype=bool).T
 
 
 def _by_columns(a: Array) -> tuple[Array, Array]:
@@ -400,7 +421,7 @@ def cholesky(input, upper: bool = False):
     return found
 
 
-@composite(out=True)
+@composite(out=True, planned=True)
 def cholesky_solve(input, input2, upper: bool = False):
     """X with A X = input, from A's Cholesky factor input2 (L, or U with upper=True)."""
     for name, t in (("b", input), ("u", input2)):

@@ -21,6 +21,8 @@ from rushlight._engine.ops.linalg.matrix_checks import (
     diagonal_of,
     has_lapack,
 )
+from rushlight._engine.ops.linalg.reflections import factors
+from rushlight._engine.ops.linalg.solving import substituted
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
 
@@ -286,16 +288,27 @@ def _of_full_rank(A: Array, B: Array, rcond: float) -> Array | None:
     """The solution for matrices that are no wider than high and far from singular; None for others."""
     if not A.size or A.shape[-1] > A.shape[-2]:
         return None
-    q, r = np.linalg.qr(A)
+    q, r = factors(A)
     try:
-        inverse = np.linalg.inv(r)
+        inverse = _turned_over(r)
     except np.linalg.LinAlgError:
         return None
-    sizes = [abs(t).sum(-2).max(-1) for t in (r, inverse)]
+    sizes = [np.maximum.reduce(np.add.reduce(abs(t), -2), -1) for t in (r, inverse)]
     if not (sizes[0] * sizes[1] * max(rcond, np.finfo(A.dtype).eps) < 1).all():
         return None
     solution: Array = inverse @ (q.swapaxes(-1, -2).conj() @ B)
     return solution
+
+
+def _turned_over(r: Array) -> Array:
+    """The inverse of upper triangular matrices."""
+    n = r.shape[-1]
+    if r.dtype.char in "fd":
+        found = np.array(np.broadcast_to(np.eye(n, dtype=r.dtype), r.shape), order="C").reshape(-1, n, n)
+        if substituted(np.ascontiguousarray(r).reshape(-1, n, n), found, True, False):
+            return found.reshape(r.shape)
+    inverse: Array = np.linalg.inv(r)
+    return inverse
 
 
 @_lstsq.gradient
