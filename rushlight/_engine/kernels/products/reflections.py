@@ -1,8 +1,8 @@
 """Triangles of matrices: Householder's reflections, which make columns of doubles triangular, their products,
 and Cholesky's decomposition.
 
-Reflections are LAPACK's, to the sign; matrices of a batch go one after the other, and threads share a batch out
-(ops/linalg/reflections.py puts blocks of columns together).
+Reflections are LAPACK's, to the sign; matrices of a batch go one after the other, and threads share a batch
+out (ops/linalg/reflections.py puts blocks of columns together).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _call(shape: tuple[int, int, int], wide: int, start: int, stop: int, makes: 
 
 class _Reflections:
     """The IR. args: matrices, factors, x, a row of memory for each x. dims: how many, rows, columns, factors,
-    columns of x, the columns from which on and up to which to go. makes: whether x is the matrices themselves.
+    columns of x, the columns from which on and up to which to go. makes: whether x is the matrices.
     """
 
     def __init__(self, module: Module, name: str, makes: bool) -> None:
@@ -178,8 +178,8 @@ class _Reflections:
 
 
 def rooted(u: Array) -> bool:
-    """Replace the upper triangles of dense matrices (count, n, n) by U with U^T U = A, and what is below them by
-    anything; whether all were positive-definite, and it was done.
+    """Replace the upper triangles of dense matrices (count, n, n) by U with U^T U = A, and what is below them
+    by anything; whether all were positive-definite, and it was done.
     """
     if not (usual(u) and u.shape[-1] <= MOST):
         return False

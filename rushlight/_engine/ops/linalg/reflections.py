@@ -82,7 +82,7 @@ def _times(a: Array, b: Array) -> Array:
 
 
 def _block(packed: Array, taus: Array, start: int, stop: int) -> tuple[Array, Array]:
-    """(V, S) with I - V S^-1 V^T the product of a block's reflections, whose vectors V has below row `start`."""
+    """(V, S) with I - V S^-1 V^T the product of a block's reflections, whose vectors are V's columns."""
     rows, wide = packed.shape[1] - start, stop - start
     v = np.where(_upper(rows, wide), _unit(rows, wide), packed[:, start:, start:stop])
     links = np.where(_upper(wide, wide, 1), _times(v.swapaxes(-1, -2), v), 0)

@@ -350,8 +350,8 @@ def _cholesky(A, upper: bool) -> tuple[Array, Array]:
 
 
 def _small_factor(A: Array, upper: bool) -> Array | None:
-    """U with A = U^T U of small matrices; None for others, where one is not positive-definite, and where there
-    is no machine code.
+    """U with A = U^T U of small matrices; None for others, where one is not positive-definite, and where
+    there is no machine code.
     """
     n = A.shape[-1]
     if not 0 < n <= _SMALL or A.dtype.char not in "fd":
