@@ -148,9 +148,7 @@ def _add_batch_dim(tensor: Tensor, dim: int, level: int) -> Tensor:
 
 def _remove_batch_dim(tensor: Any, level: int, batch_size: int, dim: int) -> Tensor:
     """The batch of a vmap's tensor, in dim `dim`; what has no batch is repeated `batch_size` times."""
-    whole: Tensor = (
-        tensor.value if maybe_get_level(tensor) == level else tensor.expand(batch_size, *tensor.shape)
-    )
+    whole: Tensor = tensor.value if _of(level).holds(tensor) else tensor.expand(batch_size, *tensor.shape)
     return whole.movedim(0, dim)
 
 

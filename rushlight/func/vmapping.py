@@ -38,17 +38,12 @@ def vmap(
 
     @functools.wraps(func)
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        name = getattr(func, "__name__", None) or repr(func)
-        size, dims, leaves, tree = _inputs(name, in_dims, args)
+        size, dims, leaves, tree = _process_batched_inputs(in_dims, args, func)
 
-        def run(count: int, leaves: list[Any]) -> tuple[list[Any], list[Any], Tree]:
+        def run(count: int, leaves: list[Any]) -> Any:
             with Batching(count, randomness) as level, Transformed():
-                given = [
-                    leaf if d is None else _add_batch_dim(leaf, d, level)
-                    for leaf, d in zip(leaves, dims, strict=True)
-                ]
-                found = func(*tree.unflatten(given), **kwargs)
-            return _results(name, out_dims, level, found)
+                given = _create_batched_inputs(dims, leaves, level.number, tree)
+                return _unwrap_batched(func(*given, **kwargs), out_dims, level.number, count, func)
 
         def part(start: int) -> Any:
             if state is not None:  # the same numbers for all examples: each part draws them anew
@@ -63,17 +58,27 @@ def vmap(
             )
 
         step = chunk_size or size
-        state = torch.random.get_rng_state() if step < size and randomness == "same" else None
-        parts = list(map(part, range(0, size, step))) if step < size else [run(size, leaves)]
-        columns = zip(*[part for part, _, _ in parts], strict=True)
-        return parts[0][2].unflatten(
-            [
-                c[0] if d is None or len(c) == 1 else torch.cat(c, d)
-                for c, d in zip(columns, parts[0][1], strict=True)
-            ]
-        )
+        if step >= size:
+            return run(size, leaves)
+        state = torch.random.get_rng_state() if randomness == "same" else None
+        return _joined([part(start) for start in range(0, size, step)], out_dims)
 
     return mapped
+
+
+def _joined(parts: list[Any], out_dims: Any) -> Any:
+    """The results of the parts of a batch as of all of it."""
+    tree = flatten(parts[0])[1]
+    dims = broadcast(_alone(out_dims, tree), tree) or ()
+    columns = zip(*[flatten(part)[0] for part in parts], strict=True)
+    return tree.unflatten(
+        [c[0] if d is None or len(c) == 1 else torch.cat(c, d) for c, d in zip(columns, dims, strict=True)]
+    )
+
+
+def _alone(out_dims: Any, tree: Tree) -> Any:
+    """`(0,)` says of a single result what 0 does."""
+    return out_dims[0] if isinstance(out_dims, tuple) and len(out_dims) == 1 and tree is LEAF else out_dims
 
 
 def restore_vmap(
@@ -101,8 +106,20 @@ def restore_vmap(
     return inner
 
 
-def _inputs(name: str, in_dims: Any, args: Any) -> tuple[int, list[Any], list[Any], Tree]:
+def _get_name(func: Any) -> str:
+    """What errors call a function."""
+    return getattr(func, "__name__", None) or repr(func)
+
+
+# The steps of a vmap by PyTorch's names: programs put functions of their own in their place (those that know
+# containers of tensors), which the next vmap calls.
+
+
+def _process_batched_inputs(
+    in_dims: Any, args: Any, func: Callable[..., Any]
+) -> tuple[int, list[Any], list[Any], Tree]:
     """(size of the batch, dim of each leaf, leaves, structure) of the arguments; PyTorch's errors."""
+    name = _get_name(func)
     head = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
@@ -133,6 +150,14 @@ def _inputs(name: str, in_dims: Any, args: Any) -> tuple[int, list[Any], list[An
     return sizes[0], dims, leaves, tree
 
 
+def _create_batched_inputs(
+    flat_in_dims: list[Any], flat_args: list[Any], vmap_level: int, args_spec: Tree
+) -> Any:
+    """The arguments as one example has them, inside the vmap of that number."""
+    pairs = zip(flat_args, flat_in_dims, strict=True)
+    return args_spec.unflatten([t if d is None else _add_batch_dim(t, d, vmap_level) for t, d in pairs])
+
+
 def _dim(head: str, leaf: Any, dim: Any) -> int | None:
     if dim is None:
         return None
@@ -154,50 +179,56 @@ def _dim(head: str, leaf: Any, dim: Any) -> int | None:
     return dim % n
 
 
-def _results(name: str, out_dims: Any, level: Batching, found: Any) -> tuple[list[Any], list[Any], Tree]:
-    """(leaves, where the batch is in each, structure) of the results."""
-    leaves, tree = flatten(found)
+def _unwrap_batched(
+    batched_outputs: Any, out_dims: Any, vmap_level: int, batch_size: int, func: Callable[..., Any]
+) -> Any:
+    """The results with their batches, where `out_dims` wants these."""
+    leaves, tree = flatten(batched_outputs)
+    name = _get_name(func)
     if not all(d is None or isinstance(d, int) for d in flatten(out_dims)[0]):
         raise ValueError(
             f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a "
             "python collection of ints that say where the vmapped dimension should appear."
         )
-    single = isinstance(out_dims, tuple) and len(out_dims) == 1 and tree is LEAF
-    dims = broadcast(out_dims[0] if single else out_dims, tree)
+    dims = broadcast(_alone(out_dims, tree), tree)
     if dims is None:
         raise ValueError(
             f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with "
             f"the structure of `outputs`. out_dims has structure {flatten(out_dims)[1]} but "
             f"outputs has structure {tree}."
         )
-    return [_unbatched(name, leaf, dim, level) for leaf, dim in zip(leaves, dims, strict=True)], dims, tree
+    found = [
+        _maybe_remove_batch_dim(name, leaf, vmap_level, batch_size, dim)
+        for leaf, dim in zip(leaves, dims, strict=True)
+    ]
+    return tree.unflatten(found)
 
 
-def _unbatched(name: str, leaf: Any, dim: int | None, level: Batching) -> Any:
-    """A result of a level, the batch in its dim `dim`."""
-    if dim is None:
-        if level.holds(leaf):
+def _maybe_remove_batch_dim(
+    name: str, batched_output: Any, vmap_level: Batching | int, batch_size: int, out_dim: int | None
+) -> Any:
+    """A result of a vmap, its batch in dim `out_dim`; None says that it has none."""
+    level = _level(vmap_level)
+    if out_dim is None:
+        if level.holds(batched_output):
             raise ValueError(
                 f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None"
             )
-        return leaf
-    if not isinstance(leaf, torch.Tensor):
+        return batched_output
+    if not isinstance(batched_output, torch.Tensor):
         raise ValueError(
-            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(leaf)}. Did "
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(batched_output)}. Did "
             "you mean to set out_dims= to None for output?"
         )
-    whole = level.whole(leaf)
+    whole = level.whole(batched_output)
     original, d, _ = level.entered.get(id(whole), (None, 0, None))
-    if original is not None and d == dim % original.dim():
+    if original is not None and d == out_dim % original.dim():
         return original  # what went in came out
-    return whole.movedim(0, dim) if dim else whole
+    return whole.movedim(0, out_dim) if out_dim else whole
 
 
 def _add_batch_dim(tensor: torch.Tensor, in_dim: int, vmap_level: Batching | int) -> torch.Tensor:
-    """A tensor that is mapped over in its dim `in_dim`, inside. vmap_level: the running vmap, or its number.
-
-    Programs put functions of their own in its place, which the next vmap calls.
-    """
+    """A tensor that is mapped over in its dim `in_dim`, inside. vmap_level: the running vmap, or its number."""
     level = _level(vmap_level)
     moved = tensor.movedim(in_dim, 0) if in_dim else tensor
     if in_dim:

@@ -79,3 +79,32 @@ def test_examples_that_are_no_matrices_are_not_factored(factored):
     with pytest.raises(RuntimeError, match="must have at least 2 dimensions"):
         torch.func.vmap(factored)(torch.ones(4, 4))
     assert torch.func.vmap(factored)(torch.ones(4, 3, 3))[0].shape == (4, 3, 3)
+
+
+def test_steps_that_programs_replace(monkeypatch):
+    """The steps of a vmap have PyTorch's names and arguments, and the next vmap calls what stands there."""
+    import rushlight._functorch.vmap as steps
+
+    seen = []
+    for name in ("_process_batched_inputs", "_create_batched_inputs", "_unwrap_batched"):
+
+        def step(*args, of=getattr(steps, name)):
+            seen.append((of.__name__, len(args)))
+            return of(*args)
+
+        monkeypatch.setattr(steps, name, step)
+    assert vmap(lambda x: {"a": x * 2}, chunk_size=2)(torch.arange(3))["a"].tolist() == [0, 2, 4]
+    part = [("_create_batched_inputs", 4), ("_unwrap_batched", 5)]
+    assert seen == [("_process_batched_inputs", 3), *part, *part]
+
+
+def test_what_entered_a_vmap_is_known_to_the_next():
+    kept = []
+
+    def f(x):
+        kept.append(x)
+        return kept[0] * 10 + x
+
+    assert [vmap(f)(torch.arange(3)).tolist() for _ in range(2)] == [[0, 11, 22]] * 2
+    with pytest.raises(RuntimeError, match="outside the vmap"):
+        kept[0] + 1

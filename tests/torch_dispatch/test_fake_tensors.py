@@ -239,3 +239,17 @@ def test_a_mode_that_is_entered_again() -> None:
             y = torch.mm(x, x)
         assert isinstance(x + y, FakeTensor)
     assert not isinstance(torch.ones(1), FakeTensor)
+
+
+def test_fake_modes_are_found():
+    from rushlight import _guards
+
+    assert _guards.active_fake_mode() is None and _guards.detect_fake_mode([torch.ones(1), 2]) is None
+    with FakeTensorMode() as mode:
+        x = torch.ones(2)
+        assert _guards.active_fake_mode() is mode is _guards.detect_fake_mode()
+        with FakeTensorMode() as inner:
+            assert _guards.active_fake_mode() is inner
+            with pytest.raises(AssertionError, match="fake mode"):
+                _guards.detect_fake_mode()
+    assert _guards.detect_fake_mode({"a": x}) is mode

@@ -108,6 +108,22 @@ class Batching(Level):
         # Tensors whose batch was moved to dim 0: of which they are views, and where it was.
         self.entered: dict[int, tuple[Any, int, Any]] = {}
 
+    def holds(self, value: Any) -> bool:
+        """Whether `value` is mapped over by this vmap.
+
+        What an ended vmap of the same number left is this one's: to PyTorch levels are their numbers, and
+        programs keep what entered a vmap for the next call.
+        """
+        if value.__class__ is not Batched:
+            return False
+        level = value.level
+        if level is self:
+            return True
+        if level.alive or level.number != self.number or level.size != self.size:
+            return False
+        value.level = self
+        return True
+
     def concerned(self, row: Any, args: Any, kwargs: dict[str, Any]) -> bool:
         """Random ops concern it always."""
         return row.name in policies.DRAWS or super().concerned(row, args, kwargs)
