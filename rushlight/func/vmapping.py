@@ -228,7 +228,7 @@ def _maybe_remove_batch_dim(
 
 
 def _add_batch_dim(tensor: torch.Tensor, in_dim: int, vmap_level: Batching | int) -> torch.Tensor:
-    """A tensor that is mapped over in its dim `in_dim`, inside. vmap_level: the running vmap, or its number."""
+    """A tensor mapped over in its dim `in_dim`, inside. vmap_level: the running vmap, or its number."""
     level = _level(vmap_level)
     moved = tensor.movedim(in_dim, 0) if in_dim else tensor
     if in_dim:
