@@ -114,7 +114,8 @@ def _search(totals: Array, samples: Array) -> Array:
         return totals.searchsorted(samples)
     count = totals.size * samples.shape[-1]
     if count <= _COUNTED and (len(totals) > _FEW or count <= _AT_ONCE):
-        found: Array = np.add.reduce(totals[:, None, :] < samples[:, :, None], -1, np.int64)
+        # The last total is 1, which no sample exceeds.
+        found: Array = (totals.astype(np.float64)[:, None, :] >= samples[:, :, None]).argmax(-1)
         return found
     if len(totals) <= _FEW:
         return np.array([row.searchsorted(keys) for row, keys in zip(totals, samples, strict=True)])

@@ -225,3 +225,25 @@ def test_what_other_threads_do_while_a_plan_is_made_is_done():
         TAPE.remove(script)
     thread.join()
     assert p.grad.tolist() == [1.0, 1.0] and p.tolist() == [0.5, 0.5] and not script.failed
+
+
+def test_plans_of_lists_and_windows_give_what_the_first_call_gave() -> None:
+    x, y, v = torch.randn(2, 3), torch.randn(3, 1), torch.randn(3)
+    columns, spd = torch.randn(1, 8, 9), torch.eye(3) * 4 + 1
+    for call in (
+        lambda: torch.block_diag(x, y, v),
+        lambda: torch.broadcast_tensors(x, v)[1],
+        lambda: torch.nn.functional.fold(columns, (4, 4), 2),
+        lambda: torch.histogram(x, torch.tensor([-1.0, 0.0, 9.0]), weight=x.abs()).hist,
+        lambda: torch.cholesky_solve(y, spd),
+        lambda: torch.linalg.solve_triangular(spd, y, upper=True),
+        lambda: torch.linalg.qr(spd).R,
+        lambda: torch.linalg.det(spd),
+        lambda: torch.linalg.lu_solve(*torch.linalg.lu_factor(spd), y),
+    ):
+        first = call()
+        assert all(torch.equal(first, call()) for _ in range(3))
+    wanted = torch.zeros(6, 7)
+    wanted[:2, :3], wanted[2:5, 3:4], wanted[5:, 4:] = x, y, v
+    assert torch.equal(torch.block_diag(x, y, v), wanted)
+    assert torch.histogram(torch.tensor([-2.0, -1, 0, 1, 2, 3]), 2, range=(-1.0, 1.0)).hist.tolist() == [1, 2]

@@ -21,7 +21,12 @@ from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 @composite(where=("torch",))
 def broadcast_tensors(tensors: "*Any" = ()):
     """Views of the tensors in the shape that all of them broadcast to."""
-    parts = spread_tensors("broadcast_tensors", tensors)
+    return _broadcast(list(spread_tensors("broadcast_tensors", tensors)))
+
+
+@composite(where=("aten",), planned=True)
+def _broadcast(parts: list[Tensor]):
+    """broadcast_tensors."""
     shape = broadcast_shapes(*[t.shape for t in parts])
     return tuple(t.expand(shape) for t in parts)
 

@@ -34,6 +34,7 @@ from rushlight._engine.ops.nn.sliding_windows import (
     padded,
     padder,
     tuple_of,
+    window_adder,
     windows,
 )
 from rushlight._engine.ops.resolved import ArrayFunction, looked_up, resolved
@@ -550,7 +551,7 @@ def _unfold_gradient(s: Any, grad: Any) -> Any:
     return _fold(grad, s.shape("input")[2:], s.kernel, s.dilation, s.padding, s.stride)
 
 
-@composite(name="fold_columns", where=("nn.functional.fold",))
+@composite(name="fold_columns", where=("nn.functional.fold",), planned=True)
 def fold(input, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1):
     """Columns added up where their windows lie: the transpose of unfold."""
     how = [
@@ -574,7 +575,8 @@ def fold(input, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: 
 
 
 @opaque(name="col2im", where=("aten",))
-def _fold(input, space: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Array:
+@resolved
+def _fold(input, space: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> ArrayFunction:
     """Columns added up where their windows lie."""
     n, rows, places = input.shape
     per = prod(kernel)
@@ -602,9 +604,9 @@ def _fold(input, space: Any, kernel: Any, dilation: Any, padding: Any, stride: A
             f"match the calculated number of sliding blocks {' * '.join(map(str, out))} = "
             f"{int(np.prod(out))}, but got input.size(2)={places}."
         )
-    columns = _wide(input).reshape(n, rows // per, *kernel, *out)
-    found = add_windows(columns, space, kernel, stride, padding, dilation)
-    return found.astype(input.dtype, copy=False)
+    shape, of = (n, rows // per, *kernel, *out), input.dtype
+    add = window_adder(shape, space, kernel, stride, padding, dilation)
+    return lambda input: add(_wide(input).reshape(shape)).astype(of, copy=False)
 
 
 _fold.gradient(lambda s, grad: _unfold(grad, s.kernel, s.dilation, s.padding, s.stride))

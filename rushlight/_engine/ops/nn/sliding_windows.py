@@ -137,16 +137,29 @@ def offsets(kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> list[Any]:
 
 def add_windows(columns: Array, space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints) -> Array:
     """Windows (*lead, *kernel, *out) added up where they lie in (*lead, *space)."""
+    return window_adder(columns.shape, space, kernel, stride, pad, dilation)(columns)
+
+
+def window_adder(
+    shape: Ints, space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints
+) -> ArrayFunction:
+    """`add_windows` of columns of one shape."""
     n = len(kernel)
-    lead, out = columns.shape[: columns.ndim - 2 * n], columns.shape[columns.ndim - n :]
+    lead, out = shape[: len(shape) - 2 * n], shape[len(shape) - n :]
     pads = reach(space, kernel, stride, pad, dilation, out)
-    into = np.zeros((*lead, *[size + a + b for size, (a, b) in zip(space, pads, strict=True)]), columns.dtype)
-    taps = itertools.product(*map(range, kernel))
-    for place, cut in zip(taps, offsets(kernel, stride, dilation, out), strict=True):
-        tap: tuple[Any, ...] = (*[slice(None)] * len(lead), *place)
-        into[cut] += columns[tap]
+    wide = (*lead, *[size + a + b for size, (a, b) in zip(space, pads, strict=True)])
+    each = (slice(None),) * len(lead)
+    taps: list[Any] = [(*each, *place) for place in itertools.product(*map(range, kernel))]
+    cuts = list(zip(taps, offsets(kernel, stride, dilation, out), strict=True))
     inside: tuple[Any, ...] = (..., *[slice(p, p + size) for p, size in zip(pad, space, strict=True)])
-    return np.ascontiguousarray(into[inside])
+
+    def add(columns: Array) -> Array:
+        into = np.zeros(wide, columns.dtype)
+        for tap, cut in cuts:
+            into[cut] += columns[tap]
+        return np.ascontiguousarray(into[inside])
+
+    return add
 
 
 def reach(sizes: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Any:

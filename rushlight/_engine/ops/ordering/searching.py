@@ -423,6 +423,8 @@ def unravel_index(indices, shape: Ints):
 def _histogram(points, edges: list[Tensor], weight: Tensor | None, density: bool) -> Array:
     """How many (or how much weight) of the points (N, D) lie in each bin; a last edge is inside."""
     sizes = [max(len(e) - 1, 0) for e in edges]
+    if len(edges) == 1 and not density:
+        return _in_bins(points[:, 0], edges[0], weight)
     places, inside = [], np.ones(len(points), bool)
     for column, e in zip(points.T, edges, strict=True):
         inside &= (column >= e[0]) & (column <= e[-1])
@@ -440,6 +442,17 @@ def _histogram(points, edges: list[Tensor], weight: Tensor | None, density: bool
     for axis, e in enumerate(edges):
         found = found / np.diff(e).reshape([-1 if i == axis else 1 for i in range(len(edges))])
     return found
+
+
+def _in_bins(points: Array, edges: Array, weight: Array | None) -> Array:
+    """`_histogram` of one dimension."""
+    last = len(edges) - 1
+    places = edges.searchsorted(
+        points, "right"
+    )  # from 1 on, those of the last edge and above behind all bins
+    places[points == edges[-1]] = last
+    shares = None if weight is None else weight.astype(np.float64)
+    return np.bincount(places, shares, last + 2)[1 : last + 1].astype(points.dtype)
 
 
 def _check(op: str, x: Any, weight: Any) -> None:
@@ -490,7 +503,7 @@ def _bounds(x: Array, given: Any, d: int) -> tuple[float, float]:
             )
     else:
         decides("histogram")
-        low, high = (float(x.min()), float(x.max())) if x.size else (0.0, 1.0)
+        low, high = (float(x[x.argmin()]), float(x[x.argmax()])) if x.size else (0.0, 1.0)  # nan is either
     if not np.isfinite(low) or not np.isfinite(high):
         raise RuntimeError(f"torch.histogramdd: dimension {d}'s range [{low:g}, {high:g}] is not finite")
     return (low - 0.5, high + 0.5) if low == high else (low, high)

@@ -203,13 +203,16 @@ def block_diag(tensors: "*Any" = ()):
                 "torch.block_diag: Input tensors must have 2 or fewer dimensions. "
                 f"Input {place} has {t.ndim} dimensions"
             )
-    if not parts:
-        return ROWS["empty"]((1, 0))
+    return _block_diag(list(promoted(parts))) if parts else ROWS["empty"]((1, 0))
+
+
+@composite(where=("aten",), planned=True)
+def _block_diag(parts: list[Tensor]):
+    """block_diag of matrices of one dtype."""
     width = sum(t._geometry.shape[1] for t in parts)
     rows, start = [], 0
-    for t in promoted(parts):
-        high, wide = t._geometry.shape
-        left, right = t.new_zeros((high, start)), t.new_zeros((high, width - start - wide))
-        rows.append(ROWS["_cat"]([left, t, right], 1))
-        start += wide
+    for t in parts:
+        end = start + t._geometry.shape[1]
+        rows.append(ROWS["constant_pad_nd"](t, (start, width - end)))
+        start = end
     return ROWS["_cat"](rows, 0)
