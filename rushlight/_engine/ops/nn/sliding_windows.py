@@ -137,7 +137,8 @@ def offsets(kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> list[Any]:
 
 def add_windows(columns: Array, space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints) -> Array:
     """Windows (*lead, *kernel, *out) added up where they lie in (*lead, *space)."""
-    return window_adder(columns.shape, space, kernel, stride, pad, dilation)(columns)
+    found: Array = window_adder(columns.shape, space, kernel, stride, pad, dilation)(columns)
+    return found
 
 
 def window_adder(
