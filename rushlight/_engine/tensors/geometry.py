@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from itertools import count, pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, overload
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 from rushlight._engine.core import accelerator
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.errors import warn_once, wrap_dim
-from rushlight._engine.core.layout import contiguous_strides, iteration_order
+from rushlight._engine.core.layout import Ints, contiguous_strides, iteration_order
 from rushlight._engine.core.services import service
 from rushlight._engine.core.size import SIZES as _SIZES, Size, sized
 from rushlight._engine.lazy import package
@@ -28,6 +28,11 @@ else:
 
 
 _IDENTITIES = count(1)  # of tensors whose `_cdata` was asked for
+
+
+@lru_cache(maxsize=1024)
+def _in_elements(strides: Ints, itemsize: int) -> Ints:
+    return tuple([s // itemsize for s in strides])
 
 
 def _place(asked: str, dim: Any, ndim: int) -> int:
@@ -232,9 +237,8 @@ class Geometry(_Tensor):
     def stride(self, dim: int | None = None) -> Any:
         """Strides in elements: all, or of one dim."""
         a = self._geometry
-        step = a.itemsize
-        strides = tuple([s // step for s in a.strides])
-        if not a.size and not any(strides):
+        strides = _in_elements(a.strides, a.itemsize)
+        if not any(strides) and not a.size:
             strides = contiguous_strides(a.shape)  # NumPy's empty arrays have none
         return strides if dim is None else strides[_place("stride", dim, a.ndim)]
 

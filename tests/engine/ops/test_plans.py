@@ -247,3 +247,30 @@ def test_plans_of_lists_and_windows_give_what_the_first_call_gave() -> None:
     wanted[:2, :3], wanted[2:5, 3:4], wanted[5:, 4:] = x, y, v
     assert torch.equal(torch.block_diag(x, y, v), wanted)
     assert torch.histogram(torch.tensor([-2.0, -1, 0, 1, 2, 3]), 2, range=(-1.0, 1.0)).hist.tolist() == [1, 2]
+
+
+def test_solvers_of_several_results_are_planned_alike() -> None:
+    a, b = torch.randn(5, 3, dtype=torch.float64), torch.randn(5, 2, dtype=torch.float64)
+    square = a[:3] + 4 * torch.eye(3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for call in (
+            lambda driver: torch.linalg.lstsq(a, b, driver=driver)[::2],
+            lambda driver: torch.triangular_solve(b[:3], square, upper=driver is None),
+        ):
+            for driver in (None, "gelsy", "gelsd"):
+                first = call(driver)
+                for found in (call(driver), call(driver), call(driver)):
+                    assert all(
+                        x.equal(y) and x.stride() == y.stride() for x, y in zip(found, first, strict=True)
+                    )
+    assert torch.linalg.lstsq(a, b, driver="gelsd").residuals.shape == (2,)
+
+
+def test_long_tensors_are_equal_to_the_last_element() -> None:
+    x = torch.zeros(5000)
+    for place in (0, 63, 64, 4999):
+        y = x.clone()
+        assert torch.equal(x, y)
+        y[place] = 1
+        assert not torch.equal(x, y) and not torch.equal(y, x)

@@ -123,9 +123,15 @@ def triangular_solve(input, A, upper: bool = True, transpose: bool = False, unit
             f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it "
             f"has {t.ndim} dimensions instead"
         )
+    return named("triangular_solve")(*_solved_and_copied(input, A, upper, transpose, unitriangular))
+
+
+@composite(where=("aten",), planned=True)
+def _solved_and_copied(input, A, upper: bool, transpose: bool, unitriangular: bool):
+    """triangular_solve."""
     check_older("triangular_solve", input, A)
     x = _solve_triangular(A.mT if transpose else A, input, upper is not transpose, unitriangular)
-    return named("triangular_solve")(x, column_major(A.clone()))
+    return x, column_major(A.clone())
 
 
 def check_older(op: str, b: Any, a: Any) -> None:

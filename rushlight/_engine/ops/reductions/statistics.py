@@ -346,10 +346,19 @@ def aminmax(input, *, dim: int | None = None, keepdim: bool = False):
 # --- comparisons of whole tensors -----------------------------------------------------------------
 
 
+_MANY, _FIRST = 1 << 12, 64
+
+
 @opaque(quiet=True)
 def equal(input, other) -> bool:
     """Whether shapes and all elements are equal."""
-    return input.shape == other.shape and 0 not in (input == other).tobytes()
+    if input.shape != other.shape:
+        return False
+    if input.size > _MANY and input.flags.c_contiguous and other.flags.c_contiguous:
+        first = slice(_FIRST)  # tensors that differ do so soon, mostly
+        if 0 in (input.reshape(-1)[first] == other.reshape(-1)[first]).tobytes():
+            return False
+    return 0 not in (input == other).tobytes()
 
 
 @composite(planned=True)
