@@ -124,9 +124,10 @@ class Gradient(_Tensor):
     @property
     def grad(self) -> Tensor | None:
         """The gradient accumulated by backward(), or None."""
-        found = getattr(self, "_grad", None)
-        if found is None and self._grad_node is not None and not self.is_leaf and not self.retains_grad:
-            _warn_non_leaf()
+        found, node = getattr(self, "_grad", None), self._grad_node
+        if found is None and node is not None and node.__class__ is not AccumulateGrad:
+            if not self.is_leaf and not self.retains_grad:
+                _warn_non_leaf()
         return found
 
     @grad.setter
