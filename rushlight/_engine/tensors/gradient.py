@@ -125,9 +125,9 @@ class Gradient(_Tensor):
     def grad(self) -> Tensor | None:
         """The gradient accumulated by backward(), or None."""
         found, node = getattr(self, "_grad", None), self._grad_node
-        if found is None and node is not None and node.__class__ is not AccumulateGrad:
-            if not self.is_leaf and not self.retains_grad:
-                _warn_non_leaf()
+        made = found is None and node is not None and node.__class__ is not AccumulateGrad
+        if made and not self.is_leaf and not self.retains_grad:
+            _warn_non_leaf()
         return found
 
     @grad.setter
