@@ -18,7 +18,7 @@ Array = np.ndarray[Any, Any]
 BIG = 65536
 # Elements of a result, and rows of it, from which on they are not left to NumPy's iteration, where an operand
 # is repeated.
-BROAD, ROWS_OF_IT = 1 << 14, 200
+BROAD, ROWS_OF_IT = 1 << 12, 100
 # Elements from which on sums are machine code's, whose order kernels of several sums keep.
 SUMMED = 1 << 14
 

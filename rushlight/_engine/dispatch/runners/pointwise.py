@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -173,6 +173,7 @@ def make(formula, general, check):
 """
 
 
+@lru_cache(maxsize=4096)
 def _few_together(one: tuple[int, ...], two: tuple[int, ...]) -> bool:
     """Whether two shapes broadcast to fewer elements than are worth a loop over rows of its own."""
     if len(one) < len(two):

@@ -266,6 +266,8 @@ def _pointwise(module: Module) -> None:
     """NumPy's inner loop over n elements; or, where dims are (-rows, n), over rows of n, whose steps from row
     to row follow those along one: a plane by one call.
     """
+    module.declare("smax", "declare i64 @llvm.smax.i64(i64, i64)")
+    module.declare(*MEMCPY)
     f = Function(module, "define void @rl_pointwise(ptr %desc, ptr %args, ptr %dims, ptr %steps)")
     count = f.load("i64", "%desc", SLOT)
     slots = f.i64("add", f.i64("shl", count, 1), 1)
@@ -283,9 +285,15 @@ def _pointwise(module: Module) -> None:
     with quiet(f):
         lines = _Lines(f, frame, bases, n.get())
         straight = f.op(f"and i1 {plane}, {lines.are_straight()}")
+        done = f.var("false", "i1")
         with f.when(straight):
-            lines.run(rows.get())
-        with f.loop(f.op(f"select i1 {straight}, i64 0, i64 {rows.get()}")):
+            short = lines.are_short()
+            with f.when(short):
+                lines.run_together(rows.get())
+            with f.when(f.op(f"xor i1 {short}, true")):
+                lines.run(rows.get())
+            done.set("true")
+        with f.loop(f.op(f"select i1 {done.get()}, i64 0, i64 {rows.get()}")):
             f.emit(f"call void @rl_strip(ptr %desc, ptr {frame}, ptr {bases}, ptr %steps, i64 {n.get()})")
             with f.when(plane):
                 lines.go_on()
@@ -331,13 +339,79 @@ class _Lines:
                 ends.write()
             self.go_on()
 
+    def are_short(self) -> str:
+        """An i1: whether rows are short and follow each other in memory, but for operands that have one element
+        for each, or one row for all.
+        """
+        f, strip = self.function, self.strip
+        good = f.var(f.i64("icmp ule", self.n, _SHORT), "i1")
+        with f.loop(strip.count) as k:
+            _, step, size, _ = strip.operand(k)
+            apart = self.apart(k)
+            read = f.i64("icmp ult", k, strip.reads)
+            repeated = f.op(f"or i1 {f.i64('icmp eq', step, 0)}, {f.i64('icmp eq', apart, 0)}")
+            follows = f.i64("icmp eq", apart, f.i64("mul", self.n, size))
+            fits = f.op(f"or i1 {f.op(f'and i1 {read}, {repeated}')}, {follows}")
+            good.set(f.op(f"and i1 {good.get()}, {fits}"))
+        return good.get()
+
+    def run_together(self, rows: str) -> None:
+        """Some short rows at a time as one, for which what repeats is laid out as often."""
+        f, strip = self.function, self.strip
+        bases, steps = (f.op(f"alloca i64, i64 {strip.count}, align 16") for _ in range(2))
+        line = _TOGETHER + _FILL
+        buffers = f.op(f"alloca i8, i64 {f.i64('mul', strip.count, line)}, align 64")
+        widest = f.var(1)
+        with f.loop(strip.count) as k:
+            size = f.load("i64", slot(f, strip.sizes, k))
+            widest.set(f.op(f"call i64 @llvm.smax.i64(i64 {widest.get()}, i64 {size})"))
+        most = self._least(f.i64("udiv", _TOGETHER, f.i64("mul", self.n, widest.get())), rows)
+        with f.loop(strip.count) as k:
+            self._lay(k, bases, steps, f.at(buffers, f.i64("mul", k, line)), most)
+        with f.loop(f.i64("udiv", f.i64("add", rows, f.i64("sub", most, 1)), most)) as chunk:
+            first = f.i64("mul", chunk, most)
+            count = self._least(f.i64("sub", rows, first), most)
+            with f.loop(strip.count) as k:
+                base, step, size, _ = strip.operand(k)
+                apart = self.apart(k)
+                with f.when(f.i64("icmp ne", apart, 0)):
+                    there = f.at(base, f.i64("mul", first, apart))
+                    one = f.i64("icmp eq", step, 0)
+                    with f.when(one):
+                        to = f.load("ptr", slot(f, bases, k))
+                        _spread(f, to, there, size, (count, apart, f.i64("mul", self.n, size)))
+                    with f.when(f.op(f"xor i1 {one}, true")):
+                        f.store("ptr", there, slot(f, bases, k))
+            n = f.i64("mul", count, self.n)
+            f.emit(f"call void @rl_strip(ptr %desc, ptr {self.frame}, ptr {bases}, ptr {steps}, i64 {n})")
+
+    def _lay(self, k: str, bases: str, steps: str, buffer: str, rows: str) -> None:
+        """Where an operand of such rows lies if it does not follow them: one row is laid out for them all."""
+        f = self.function
+        base, step, size, _ = self.strip.operand(k)
+        still = f.i64("icmp eq", self.apart(k), 0)
+        number = f.op(f"and i1 {still}, {f.i64('icmp eq', step, 0)}")
+        f.store("i64", f.op(f"select i1 {number}, i64 0, i64 {size}"), slot(f, steps, k))
+        f.store("ptr", f.op(f"select i1 {number}, ptr {base}, ptr {buffer}"), slot(f, bases, k))
+        with f.when(f.op(f"and i1 {still}, {f.i64('icmp ne', step, 0)}")), f.counted(rows) as row:
+            bytes_ = f.i64("mul", self.n, size)
+            to = f.at(buffer, f.i64("mul", row, bytes_))
+            f.emit(f"call void {MEMCPY[0]}(ptr {to}, ptr {base}, i64 {bytes_}, i1 false)")
+
+    def _least(self, a: str, b: str) -> str:
+        return self.function.op(f"call i64 @llvm.smin.i64(i64 {a}, i64 {b})")
+
+    def apart(self, k: str) -> str:
+        """Bytes from row to row of an operand."""
+        f = self.function
+        return f.load("i64", slot(f, "%steps", f.i64("add", self.strip.count, k)))
+
     def go_on(self) -> None:
         """To the next row."""
         f, count = self.function, self.strip.count
         with f.loop(count) as k:
             base = slot(f, self.bases, k)
-            step = f.load("i64", slot(f, "%steps", f.i64("add", count, k)))
-            f.store("ptr", f.at(f.load("ptr", base), step), base)
+            f.store("ptr", f.at(f.load("ptr", base), self.apart(k)), base)
 
 
 class _Ends:
@@ -363,15 +437,10 @@ class _Ends:
             f.store("i64", 0, slot(f, increments, k))
             f.store("i64", self._in_place(k, rows), slot(f, self.in_place, k))
 
-    def _apart(self, k: str) -> str:
-        """Bytes from row to row of an operand."""
-        f = self.function
-        return f.load("i64", slot(f, "%steps", f.i64("add", self.lines.strip.count, k)))
-
     def _in_place(self, k: str, rows: str) -> str:
         """Of how many rows the vector behind the others is within the operand."""
         f, strip = self.function, self.lines.strip
-        size, apart = f.load("i64", slot(f, strip.sizes, k)), self._apart(k)
+        size, apart = f.load("i64", slot(f, strip.sizes, k)), self.lines.apart(k)
         beyond = f.i64("mul", size, f.i64("sub", strip.lanes, self.left))
         forward = f.i64("icmp sgt", apart, 0)
         step = f.op(f"select i1 {forward}, i64 {apart}, i64 1")
@@ -396,7 +465,7 @@ class _Ends:
                 at.set(there)
                 with f.when(f.i64("icmp sge", row, f.load("i64", slot(f, self.in_place, k)))):
                     at.set(buffer)
-                    again = f.i64("icmp ne", self._apart(k), 0)
+                    again = f.i64("icmp ne", self.lines.apart(k), 0)
                     with f.when(f.op(f"or i1 {again}, {f.i64('icmp eq', row, 0)}")):
                         f.emit(f"call void @rl_few(ptr {buffer}, ptr {there}, i64 {size})")
             f.store("ptr", at.get(), slot(f, self.pointers, k))
@@ -427,20 +496,32 @@ def _few(module: Module) -> None:
 
 # Bytes of the longest line of an operand's lanes, and of the vectors that fill it.
 _LINE, _FILL = 512, 64
+# Elements of a row that is short, and bytes of those that are put together.
+_SHORT, _TOGETHER = 128, 1 << 12
 _PIECES = (256, 128, 64, 32, 16, 8, 4, 2, 1)
 
 
 def _repeat(f: Function, to: str, source: str, size: str, bytes_: str) -> None:
     """Fill bytes, whole vectors of them, with one element of 1, 2, 4 or 8."""
+    _spread(f, to, source, size, ("1", "0", bytes_))
+
+
+def _spread(f: Function, to: str, source: str, size: str, rows: tuple[str, str, str]) -> None:
+    """Fill rows (how many, bytes from one's element to the next's, bytes of each) with an element of 1, 2, 4 or
+    8 bytes. A row's end may be written beyond, by less than a vector.
+    """
+    count, apart, bytes_ = rows
+    blocks = f.i64("udiv", f.i64("add", bytes_, _FILL - 1), _FILL)
     for item in (1, 2, 4, 8):
-        with f.when(f.i64("icmp eq", size, item)):
+        with f.when(f.i64("icmp eq", size, item)), f.counted(count) as row:
             kind, wide = f"i{8 * item}", _FILL // item
             vector = f"<{wide} x {kind}>"
-            one = f.op(f"insertelement {vector} poison, {kind} {f.load(kind, source)}, i64 0")
+            element = f.load(kind, source, f.i64("mul", row, apart))
+            one = f.op(f"insertelement {vector} poison, {kind} {element}, i64 0")
             every = f.op(f"shufflevector {vector} {one}, {vector} poison, <{wide} x i32> zeroinitializer")
-            blocks = f.i64("udiv", f.i64("add", bytes_, _FILL - 1), _FILL)
+            start = f.at(to, f.i64("mul", row, bytes_))
             with f.counted(blocks) as k:
-                f.emit(f"store {vector} {every}, ptr {f.at(to, f.i64('mul', k, _FILL))}, align 1")
+                f.emit(f"store {vector} {every}, ptr {f.at(start, f.i64('mul', k, _FILL))}, align 1")
 
 
 def _multi(module: Module) -> None:
