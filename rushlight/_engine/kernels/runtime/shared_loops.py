@@ -340,8 +340,8 @@ class _Lines:
             self.go_on()
 
     def are_short(self) -> str:
-        """An i1: whether rows are short and follow each other in memory, but for operands that have one element
-        for each, or one row for all.
+        """An i1: whether rows are short and follow each other in memory, but for operands that have one
+        element for each, or one row for all.
         """
         f, strip = self.function, self.strip
         good = f.var(f.i64("icmp ule", self.n, _SHORT), "i1")
@@ -507,8 +507,8 @@ def _repeat(f: Function, to: str, source: str, size: str, bytes_: str) -> None:
 
 
 def _spread(f: Function, to: str, source: str, size: str, rows: tuple[str, str, str]) -> None:
-    """Fill rows (how many, bytes from one's element to the next's, bytes of each) with an element of 1, 2, 4 or
-    8 bytes. A row's end may be written beyond, by less than a vector.
+    """Fill rows (how many, bytes from one's element to the next's, bytes of each) with an element of 1, 2, 4
+    or 8 bytes. A row's end may be written beyond, by less than a vector.
     """
     count, apart, bytes_ = rows
     blocks = f.i64("udiv", f.i64("add", bytes_, _FILL - 1), _FILL)
