@@ -232,6 +232,13 @@ def test_what_cannot_be_captured_runs_as_it_is(name: str) -> None:
     assert not ready and refusal and why in refusal
 
 
+@pytest.mark.parametrize("backend", ["eager", lambda module, inputs: module])
+def test_work_on_a_device_ends_no_graph_of_a_backend(backend: Any) -> None:
+    f = torch.compile(lambda t: (t.sin() + 1).sum(), backend=backend, fullgraph=True)
+    x = torch.ones(3, device="cuda")
+    assert [f(x).item() for _ in range(3)] == [(x.sin() + 1).sum().item()] * 3
+
+
 def test_fullgraph_says_why() -> None:
     f = torch.compile(lambda t: t * 2 if t.sum() > 0 else t, fullgraph=True)
     with pytest.raises(RuntimeError, match="cannot be compiled whole"):

@@ -178,7 +178,11 @@ def off_host(what: str) -> None:
     One that records ops, wherever they run, has off_host(what) for it.
     """
     if TAPE:
-        getattr(TAPE[-1], "off_host", TAPE[-1].escape)(what)
+        heard_by = TAPE[-1]
+        if hasattr(heard_by, "off_host"):
+            heard_by.off_host(what)
+        else:
+            heard_by.escape(what, False)
 
 
 def decides(op: str) -> None:
