@@ -31,7 +31,7 @@ from rushlight._engine.tensors.lazy_views import Pending
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.storages.storage import storage
 from rushlight._engine.tensors.tensor import ARRAY, Tensor
-from rushlight._engine.trace.recorder import _SHAPED_BY_VALUES, Array, Entry, arrays, flat, place_of, root
+from rushlight._engine.trace.recorder import Array, Entry, arrays, flat, place_of, root, shaped_by_values
 
 # How attributes of ops are compared. What is equal only if it is the same object:
 IDENTICAL = frozenset((bool, type(None), dtype, Kind, MemoryFormat, StorageLayout, type(...)))
@@ -364,7 +364,7 @@ class Unit:
         by_mask = (function is advanced_indexing.read or (row is not None and row.name == "index")) and any(
             a.dtype.kind == "b" for a in arrays(operands[1:])
         )
-        if by_mask or (row is not None and row.name in _SHAPED_BY_VALUES):
+        if by_mask or (row is not None and shaped_by_values(row.name, operands)):
             return self.fail("the shape of a result depends on values")
         outs = [t._array for t in flat(result) if isinstance(t, Tensor)]
         read = [v for v in flat(operands) if isinstance(v, np.ndarray)]

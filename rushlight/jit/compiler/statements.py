@@ -107,9 +107,9 @@ class Compiler(Contexts):
                 "Return value was annotated as having type {wanted} but is actually of type {actual}",
                 implicit=True,
             )
-        first = self.__dict__.setdefault("first_return", value.type)
-        if unify(first, value.type) is None and not isinstance(known, Missing):
-            names = ["Tensor (inferred)" if t == TENSOR else str(t) for t in (first, value.type)]
+        first = self.__dict__.setdefault("first_return", value)
+        if unify(first.type, value.type) is None and not isinstance(known, Missing):
+            names = [f"{v.type}{' (inferred)' * (v.inferred and v.type == TENSOR)}" for v in (first, value)]
             raise self.error(
                 node,
                 f"Previous return statement returned a value of type {names[0]} but this return statement "

@@ -69,7 +69,7 @@ def size_beyond(
     most = [low + step - 1 for low, step in zip(least, stride)]
     if any(not low <= n <= high for low, n, high in zip(least, sizes, most)):
         raise ValueError(
-            f"requested an output size of {size}, but valid sizes range "
+            f"requested an output size of {sizes}, but valid sizes range "
             f"from {least} to {most} (for an input of {input.size()[2:]})"
         )
     return [n - low for n, low in zip(sizes, least)]

@@ -44,6 +44,7 @@ CASES = {
     "argwhere": (lambda x: torch.argwhere(x) * 2, [T([1.0, 1.0])], [T([0.0, 1.0])]),
     "to_sparse": (lambda x: x.to_sparse().to_dense() * 2, [T([1.0, 0.0])], [T([0.0, 1.0])]),
     "one_hot": (lambda n: F.one_hot(n) * 2, [T([1, 2])], [T([3, 1])]),
+    "one_hot of five": (lambda n: F.one_hot(n, 5) * 2, [T([1, 2])], [T([3, 4])]),
     "repeat_interleave": (
         lambda x, n: torch.repeat_interleave(x, n) * 2,
         [T([1.0, 2.0]), T([1, 2])],
@@ -111,8 +112,21 @@ def test_other_values_give_what_eager_gives(name, how):
         torch.testing.assert_close(compiled(*args), function(*args), equal_nan=True)
 
 
+def test_shapes_that_numbers_tell_stay_in_the_graph():
+    values = T([1, 2])
+    for function in (
+        lambda n: F.one_hot(n, 5) * 2,
+        lambda n: torch.histc(n.float(), 4, 0, 4) * 2,
+        lambda n: torch.nonzero_static(n, size=3) * 2,
+    ):
+        found = torch._dynamo.explain(function)(values)
+        assert (found.graph_count, found.graph_break_count) == (1, 0)
+    assert not torch._dynamo.explain(lambda n: F.one_hot(n) * 2)(values).graph_count
+
+
 # name: (function, arguments that it is recorded with, others that eager refuses).
 REFUSED = {
+    "one_hot of three": (lambda n: F.one_hot(n, 3) * 2, [T([1, 2])], [T([1, 3])]),
     "cholesky": (torch.cholesky, [torch.eye(3)], [-torch.eye(3)]),
     "linalg.cholesky": (lambda x: torch.linalg.cholesky(x) * 2, [torch.eye(3)], [-torch.eye(3)]),
     "inv": (torch.linalg.inv, [torch.eye(3)], [torch.zeros(3, 3)]),
