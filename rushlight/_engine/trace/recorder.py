@@ -29,13 +29,15 @@ Array = np.ndarray[Any, Any]
 _PLAIN = frozenset((int, float, bool, str, type(None)))
 # Rows whose result's shape depends on values: a record of one call says nothing about the next.
 _SHAPED_BY_VALUES = frozenset(
-    "_nonzero masked_select unique _unique unique_consecutive unique_dim bincount repeat_interleave argwhere".split()
+    "_nonzero masked_select unique _unique unique_consecutive unique_dim bincount repeat_interleave "
+    "argwhere".split()
 )
 
 
 def shaped_by_values(name: str, operands: Sequence[Any]) -> bool:
     """Whether the shape of what this row gives is told by values: one_hot's, where it counts the classes."""
     return name in _SHAPED_BY_VALUES or (name == "one_hot" and -1 in operands[1:])
+
 
 _RANDOM = frozenset(
     "_keep dropout _dropout native_dropout alpha_dropout rrelu multinomial bernoulli "
