@@ -17,6 +17,7 @@ from rushlight._engine.core import accelerator
 from rushlight._engine.core.layout import broadcast_shapes
 from rushlight._engine.core.size import Size
 from rushlight._engine.dispatch import interpreters, methods
+from rushlight._engine.dispatch.method_overrides import asking
 from rushlight._engine.dispatch.overrides import disabled as _disabled_torch_function_impl
 from rushlight._engine.dispatch.spellings import OF_NN
 from rushlight._engine.tensors.generator import Generator
@@ -187,12 +188,15 @@ class _Autograd:
 _autograd = _Autograd()
 
 
+_LEAVES = {"log_sigmoid": "logsigmoid"}  # names that these have elsewhere
+
+
 class _Functions(ModuleType):
     """PyTorch's modules of compiled functions, by the names that these have among all ops: torch._C._nn is
     what torch.nn.functional is made of, in the order of the ops' arguments.
     """
 
-    _parse_to = staticmethod(_parse_to)
+    _parse_to = staticmethod(asking(_parse_to))  # what Module.to() calls, of which modes hear
 
     def __init__(self, space: str, *namespaces: str) -> None:
         super().__init__(f"{__name__}._{space}")
@@ -207,7 +211,7 @@ class _Functions(ModuleType):
         own = ("nn.functional",) if name in OF_NN else self._namespaces
         for path in own:
             namespace = operator.attrgetter(path)(sys.modules["rushlight"])
-            for leaf in (name.removeprefix(self._prefix), name):
+            for leaf in (name.removeprefix(self._prefix), _LEAVES.get(name, name)):
                 found = getattr(namespace, leaf, None)
                 if found is not None:
                     setattr(self, name, found)

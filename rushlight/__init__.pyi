@@ -449,6 +449,8 @@ class Tensor(metaclass=_TensorMeta):
         """A view of the whole tensor that is an instance of `cls`, a subclass of Tensor."""
     def backward(self, gradient: Tensor | None = None, retain_graph: _bool | None = None, create_graph: _bool = False, inputs: Any = None) -> None:
         """Add the gradients of this tensor to the leaves' `.grad`; a scalar needs no `gradient`."""
+    def chalf(self, *args: Any, **kwargs: Any) -> Any:
+        """NotImplementedError: it needs torch.complex32, which Rushlight has not."""
     def const_data_ptr(self) -> _int:
         """data_ptr(), by who only reads."""
     @property
@@ -504,6 +506,10 @@ class Tensor(metaclass=_TensorMeta):
         """The imaginary part, as a view."""
     @imag.setter
     def imag(self, value: Tensor) -> None: ...
+    def index(self, *args: Any, **kwargs: Any) -> Any:
+        """NotImplementedError: it needs functorch.dim, which Rushlight has not."""
+    def int_repr(self, *args: Any, **kwargs: Any) -> Any:
+        """NotImplementedError: it is of quantized tensors."""
     def is_complex(self) -> _bool:
         """Whether the dtype is complex."""
     def is_conj(self) -> _bool:
@@ -607,6 +613,18 @@ class Tensor(metaclass=_TensorMeta):
     @property
     def output_nr(self) -> _int:
         """Which of grad_fn's results this is."""
+    def q_per_channel_axis(self, *args: Any, **kwargs: Any) -> Any:
+        """NotImplementedError: it is of quantized tensors."""
+    def q_per_channel_scales(self, *args: Any, **kwargs: Any) -> Any:
+        """NotImplementedError: it is of quantized tensors."""
+    def q_per_channel_zero_points(self, *args: Any, **kwargs: Any) -> Any:
+        """NotImplementedError: it is of quantized tensors."""
+    def q_scale(self, *args: Any, **kwargs: Any) -> Any:
+        """NotImplementedError: it is of quantized tensors."""
+    def q_zero_point(self, *args: Any, **kwargs: Any) -> Any:
+        """NotImplementedError: it is of quantized tensors."""
+    def qscheme(self, *args: Any, **kwargs: Any) -> Any:
+        """NotImplementedError: it is of quantized tensors."""
     @property
     def real(self) -> Tensor:
         """The real part, as a view; a real tensor is returned as it is."""
@@ -647,6 +665,12 @@ class Tensor(metaclass=_TensorMeta):
     @overload
     def size(self, dim: _int) -> _int:
         """All sizes, or the size of one dim."""
+    def slice_inverse(self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor:
+        """The view of this tensor's memory of which `src`, a slice of such a one, tells sizes and strides."""
+    def sparse_resize_(self, *args: Any, **kwargs: Any) -> Any:
+        """NotImplementedError: it is of sparse tensors."""
+    def sparse_resize_and_clear_(self, *args: Any, **kwargs: Any) -> Any:
+        """NotImplementedError: it is of sparse tensors."""
     def storage(self) -> Any:
         """The storage with this tensor's dtype; PyTorch advises untyped_storage()."""
     def storage_offset(self) -> _int:
@@ -661,6 +685,8 @@ class Tensor(metaclass=_TensorMeta):
         """Strides in elements: all, or of one dim."""
     def to_device(self, device: str | _int | _device, /, *, stream: Any = None) -> Any:
         """The array API standard's name of `to(device)`."""
+    def to_mkldnn(self, *args: Any, **kwargs: Any) -> Any:
+        """NotImplementedError: it needs the MKL-DNN layout, which Rushlight has not."""
     def tolist(self) -> Any:
         """The values as nested lists of Python numbers; of a 0-d tensor, the number."""
     def untyped_storage(self) -> Any:

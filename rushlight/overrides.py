@@ -253,6 +253,8 @@ _SPACES = (
     "torch.fft",
     "torch.special",
 )
+# Where PyTorch looks for what may be taken over: not where it is taken over as well.
+_LISTED = frozenset(_SPACES) - {"torch.nn.init"}
 
 
 @lru_cache(None)
@@ -273,7 +275,7 @@ def _names() -> dict[Any, str]:
     for space, name, _ in method_overrides.lines():
         if space == "ignored":
             space, _, name = name.rpartition(".")
-        if space == "torch.Tensor" or not name.startswith("_"):
+        if space in by_space and (space == "torch.Tensor" or not name.startswith("_")):
             by_space[space].append(name)
     known: dict[Any, str] = {}
     for space, names in by_space.items():
@@ -295,7 +297,7 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     found: dict[Any, list[Callable[..., Any]]] = {}
     for space, name, _ in method_overrides.lines():
         private = name.startswith("_") and space != "torch.Tensor"
-        function = None if private or space in ("ignored", "torch.nn.init") else _found(space, name)
+        function = None if private or space not in _LISTED else _found(space, name)
         if function is not None:
             held = getattr(Tensor, name.partition(".")[0]) if "." in name else _space(space)
             found.setdefault(held, []).append(function)

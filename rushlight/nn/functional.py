@@ -73,6 +73,7 @@ def normalize(
     return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
 
 
+@_service("function that asks")
 def linear_cross_entropy(
     input: Any,
     linear_weight: Any,

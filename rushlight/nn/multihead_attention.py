@@ -11,6 +11,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.callers import warn
+from rushlight._engine.core.services import service
 from rushlight.nn import functional as F
 from rushlight.nn.modules.utils import each_once
 
@@ -182,6 +183,7 @@ def multi_head_attention_forward(
 
 
 multi_head_attention_forward.__module__ = F.__name__  # where programs have it
+multi_head_attention_forward = service("function that asks")(multi_head_attention_forward)
 
 
 def _project(query: Any, key: Any, value: Any, separate: Any, in_proj_weight: Any, in_proj_bias: Any) -> Any:

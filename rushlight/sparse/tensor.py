@@ -214,6 +214,15 @@ class SparseTensor(Tensor):
     ccol_indices = _reader("ccol_indices", "Where each column's values or blocks begin, and the last end.")
     row_indices = _reader("row_indices", "The rows of the values or blocks of CSC and BSC.")
 
+    def _dimI(self) -> int:
+        return self.sparse_dim()
+
+    def _dimV(self) -> int:
+        return self.dense_dim()
+
+    def _to_dense(self, dtype: Any = None, masked_grad: bool | None = None) -> Tensor:
+        return self.to_dense(dtype, masked_grad=masked_grad)
+
     def _nnz(self) -> int:
         return int(self.parts[-1].shape[self.batch_dim()])
 

@@ -35,6 +35,11 @@ def main():
             if known is not None and (space, name) not in seen:
                 seen.add((space, name))
                 rows.append((space, name, str(inspect.signature(known)).replace(" ", "")))
+    for found, known in stand_ins.items():
+        if getattr(found, "__module__", None) == "torch.distributed.distributed_c10d":
+            rows.append(
+                ("torch.distributed", found.__name__, str(inspect.signature(known)).replace(" ", ""))
+            )
     ignored = {id(f) for f in overrides.get_ignored_functions()}
     for space, held in spaces.items():
         rows += [

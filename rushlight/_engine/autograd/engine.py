@@ -44,7 +44,7 @@ from rushlight._engine.core.services import service
 from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.geometry import strided
 from rushlight._engine.tensors.gradient import Gradient, as_kept
-from rushlight._engine.tensors.of_class import PLAIN
+from rushlight._engine.tensors.of_class import HEARD, PLAIN
 from rushlight._engine.tensors.tensor import WRAPPED, Tensor
 
 
@@ -483,6 +483,17 @@ def backward(
             "functorch.grad or functorch.vjp instead or call backward() outside of functorch transforms."
         )
     outs = [tensors] if tensors.__class__ is Tensor else listed(tensors)
+    if (asked := _asked((*outs, *(() if inputs is None else asked_of(inputs, "backward"))))) is not None:
+        service("call of a class with a __torch_function__")(
+            backward,
+            asked,
+            tuple(outs),
+            grad_tensors=grad_tensors,
+            retain_graph=retain_graph,
+            create_graph=create_graph,
+            inputs=inputs,
+        )
+        return
     grads = for_each(grad_tensors, len(outs))
     if tensors.__class__ is not Tensor and any(map(is_of_parts, outs)):
         sparse = import_module("rushlight._engine.autograd.sparsegrads")
@@ -532,11 +543,12 @@ def _of_sparse(outs: list[Any], ins: list[Any], grad_outputs: Any, *options: Any
 _OPTIONS = "retain_graph create_graph only_inputs allow_unused is_grads_batched materialize_grads".split()
 
 
-def _of_own_class(tensors: tuple[Any, ...]) -> list[Any]:
-    """Those that are of a program's own classes."""
+def _asked(tensors: tuple[Any, ...]) -> list[Any] | None:
+    """Those that are of a program's own classes, where one of these or a mode takes the call over."""
     classes = {t.__class__ for t in tensors} - {Tensor}
-    own = {cls for cls in classes if not is_ours(cls)} if classes else None
-    return [t for t in tensors if t.__class__ in own] if own else []
+    own = {cls for cls in classes if not is_ours(cls)} if classes else ()
+    found = [t for t in tensors if t.__class__ in own] if own else []
+    return found if (found or HEARD) and service("whether classes take a call over")(found) else None
 
 
 @overload
@@ -583,7 +595,7 @@ def grad(
     options = (retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads)
     if type(inputs) is dict:
         return dict(zip(inputs, grad(outputs, ins, grad_outputs, *options), strict=True))
-    if (asked := _of_own_class((*outs, *ins))) and service("whether classes take a call over")(asked):
+    if (asked := _asked((*outs, *ins))) is not None:
         named = {"grad_outputs": grad_outputs, **dict(zip(_OPTIONS, options, strict=True))}
         return service("call of a class with a __torch_function__")(
             grad, asked, tuple(outs), tuple(ins), **named

@@ -100,6 +100,27 @@ def before(
     return _answer(shown, plain, args, kwargs) if asked else plain(*args, **kwargs)
 
 
+def asked_of_absent(
+    full: str,
+    shown: Callable[..., Any],
+    missing: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """A call of torch.`full`, which is not there: modes and classes may take it over where PyTorch lets
+    them, for it may mean something to them.
+    """
+    return before(shown, missing, args, kwargs) if full in _overridable() else missing(*args, **kwargs)
+
+
+@lru_cache(None)
+def _overridable() -> frozenset[str]:
+    """The names, without "torch.", of all that may be taken over."""
+    return frozenset(
+        f"{space}.{name}".removeprefix("torch.") for space, name, _ in lines() if space != "ignored"
+    )
+
+
 def asking(plain: Callable[..., Any], shown: Callable[[Any], Any] | None = None) -> Callable[..., Any]:
     """A function that asks modes, and classes among its arguments, before it does what `plain` does. Programs
     know it as shown(it), or as it is.

@@ -36,6 +36,13 @@ IN_PYTHON = frozenset(
 )
 # Methods that PyTorch has in Python.
 METHODS_IN_PYTHON = frozenset("istft lu norm split stft unique unique_consecutive".split())
+# What these functions of torch and of nn.functional are called where PyTorch has them.
+_KNOWN_AS = {
+    ("torch", "pca_lowrank"): ("_lowrank", "pca_lowrank"),
+    ("torch", "svd_lowrank"): ("_lowrank", "svd_lowrank"),
+    ("nn.functional", "logsigmoid"): ("_C._nn", "log_sigmoid"),
+    ("nn.functional", "threshold"): ("nn.functional", "_threshold"),
+}
 # Modules whose functions have its name before their own.
 _PREFIXED = ("fft", "linalg", "special")
 
@@ -102,6 +109,9 @@ def _titles(space: str, name: str) -> tuple[str, str, str]:
     module = package()
     if space == "Tensor":
         return module, name, f"Tensor.{name}"
+    if (space, name) in _KNOWN_AS:
+        home, known = _KNOWN_AS[space, name]
+        return f"{module}.{home}", known, known
     if space in _PREFIXED:
         full = f"{space}_{name}"
         return f"{module}._C._{space}", full, full

@@ -97,8 +97,9 @@ _UNASKED = frozenset(
     "_assert_async _functional_assert_async _rowwise_prune affine_grid_generator dequantize detach dsmm "
     "frobenius_norm fused_moving_avg_obs_fake_quant hsmm hspmm int_repr is_distributed native_norm "
     "norm_except_dim nuclear_norm q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale "
-    "q_zero_point quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic saddmm smm spmm "
-    "sspaddmm".split()
+    "q_zero_point quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic saddmm smm "
+    "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor "
+    "sparse_csr_tensor spmm sspaddmm".split()
 )
 
 

@@ -23,6 +23,7 @@ from importlib.machinery import ModuleSpec
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
+from rushlight._engine.core.services import service
 from rushlight._engine.names import absent_devices
 from rushlight._engine.names.alternatives import advice, attribute, home, torch_name
 
@@ -135,6 +136,11 @@ def _class(full: str, name: str, mark: str) -> Any:
             return deferred(cls, *args)
         if _is_class(full) and _importing():  # an object at a module's top; whoever uses it is told
             return _class(full, name, "")
+        if not args and not kwargs:
+            raise refusal(full)
+        return service("call of what is not there")(full, cls, missing, args, kwargs)
+
+    def missing(*args: Any, **kwargs: Any) -> Any:
         raise refusal(full)
 
     def subscript(cls: Any, item: Any) -> Any:

@@ -116,6 +116,12 @@ class Gradient(_Tensor):
         raise RuntimeError("_backward_hooks cannot be deleted: remove() of a hook's handle takes it back")
 
     @property
+    def _post_accumulate_grad_hooks(self) -> Any:
+        """The functions of register_post_accumulate_grad_hook by their numbers, None where there are none."""
+        hooks = None if self._grad_node is None else self._grad_node.hooks
+        return hooks and (hooks.accumulated or None)
+
+    @property
     def output_nr(self) -> int:
         """Which of grad_fn's results this is."""
         node = self._grad_node

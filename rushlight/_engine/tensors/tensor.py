@@ -38,6 +38,7 @@ from rushlight._engine.tensors.of_class import (
 )
 from rushlight._engine.tensors.older import Older
 from rushlight._engine.tensors.operators import Operators
+from rushlight._engine.tensors.other_kinds import OtherKinds
 from rushlight._engine.tensors.storages.storage import INFERRING, Storage, fresh, storage
 
 
@@ -73,7 +74,7 @@ class TensorMeta(AskedByClass):
         return sorted({*type.__dir__(cls), *completion.names("Tensor")})
 
 
-class Tensor(Operators, Geometry, Conversion, Gradient, Older, metaclass=TensorMeta):
+class Tensor(Operators, Geometry, Conversion, Gradient, Older, OtherKinds, metaclass=TensorMeta):
     """A multi-dimensional array; make one with torch.tensor, torch.zeros, torch.from_numpy, ..."""
 
     __module__ = package()
@@ -186,13 +187,9 @@ class _Unbound:
 
 for _part in Tensor.__bases__:
     name_attributes(_part)
-    ask_by_class(
-        (
-            n
-            for n, found in vars(_part).items()
-            if isinstance(found, Attribute) or (n[0] != "_" and callable(found))
-        )
-    )
+    _own = {n: found for n, found in vars(_part).items() if isinstance(found, Attribute) or callable(found)}
+    ask_by_class(n for n, found in _own.items() if n[0] != "_" or isinstance(found, Attribute))
+ask_by_class(n for n in vars(OtherKinds) if n[:2] != "__")
 ask_by_class(("_is_view",))
 PARTS.update((Tensor, *Tensor.__bases__))
 PLAIN.add(Tensor)

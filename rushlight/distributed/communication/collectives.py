@@ -16,6 +16,7 @@ from typing import Any
 import rushlight
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.distributed.communication.asked import asked
 from rushlight.distributed.communication.operation_queue import Steps
 from rushlight.distributed.communication.reductions import (
     Buffer,
@@ -155,6 +156,7 @@ def hand_out(whole: Tensor, tensors: Sequence[Tensor]) -> None:
 # --- reductions ----------------------------------------------------------------------------------
 
 
+@asked
 def all_reduce(
     tensor: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
@@ -183,6 +185,7 @@ def all_reduce(
     return group.begin("all_reduce", steps(), note(tensor), [tensor], async_op)
 
 
+@asked
 def reduce(
     tensor: Tensor,
     dst: int | None = None,
@@ -220,6 +223,7 @@ def reduce(
     return group.begin("reduce", steps(), note(tensor), [tensor], async_op)
 
 
+@asked
 def reduce_scatter(
     output: Tensor,
     input_list: list[Tensor],
@@ -302,6 +306,7 @@ def _future(work: Work | None) -> Future | None:
     return None if work is None else work.get_future()
 
 
+@asked
 def all_reduce_coalesced(
     tensors: Any, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Future | None:
@@ -333,6 +338,7 @@ def begin_all_reduce_coalesced(
 # --- moving --------------------------------------------------------------------------------------
 
 
+@asked
 def broadcast(
     tensor: Tensor,
     src: int | None = None,
@@ -371,6 +377,7 @@ def _check_outputs(outputs: Sequence[Tensor], like: Tensor, ranks: int) -> None:
     check_shapes("allgather", outputs, like)
 
 
+@asked
 def all_gather(
     tensor_list: list[Tensor], tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
@@ -397,6 +404,7 @@ def all_gather(
     return group.begin("all_gather", steps(), note(tensor), tensor_list, async_op)
 
 
+@asked
 def all_gather_coalesced(
     output_tensor_lists: list[list[Tensor]],
     input_tensor_list: list[Tensor],
@@ -484,8 +492,10 @@ def all_gather_into_tensor(
 
 
 # Names that PyTorch had before, and has since.
-_all_gather_base = all_gather_single = all_gather_into_tensor
-_reduce_scatter_base = reduce_scatter_single = reduce_scatter_tensor
+_all_gather_base = all_gather_into_tensor
+_reduce_scatter_base = reduce_scatter_tensor
+all_gather_single = asked(all_gather_into_tensor, "all_gather_single")
+reduce_scatter_single = asked(reduce_scatter_tensor, "reduce_scatter_single")
 
 
 def barrier(

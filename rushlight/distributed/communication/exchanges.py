@@ -7,6 +7,7 @@ from typing import Any
 
 import rushlight
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.distributed.communication.asked import asked
 from rushlight.distributed.communication.collectives import (
     check_dtypes,
     check_root,
@@ -77,6 +78,7 @@ def _rooted(
     return group.begin(name, steps(group, root, tensors), note(tensor), written, async_op)
 
 
+@asked
 def gather(
     tensor: Tensor,
     gather_list: list[Tensor] | None = None,
@@ -127,6 +129,7 @@ def gather_single(
 gather_into_tensor = gather_single
 
 
+@asked
 def scatter(
     tensor: Tensor,
     scatter_list: list[Tensor] | None = None,
@@ -146,6 +149,7 @@ def scatter(
     return _rooted("scatter", tensor, scatter_list, src, group, group_src, async_op, steps)
 
 
+@asked
 def all_to_all(
     output_tensor_list: list[Tensor],
     input_tensor_list: list[Tensor],
@@ -181,6 +185,7 @@ def all_to_all(
     return group.begin("all_to_all", steps(), note(*input_tensor_list), output_tensor_list, async_op)
 
 
+@asked
 def all_to_all_single(
     output: Tensor,
     input: Tensor,

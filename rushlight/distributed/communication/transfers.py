@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.distributed.communication.asked import asked
 from rushlight.distributed.communication.collectives import check_tensor, note
 from rushlight.distributed.communication.operation_queue import Operation, Steps
 from rushlight.distributed.communication.reductions import Buffer
@@ -51,6 +52,7 @@ def _begin(name: str, tensor: Tensor, group: ProcessGroup, peer: int, tag: int) 
     return begun
 
 
+@asked
 def isend(
     tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None
 ) -> Work | None:
@@ -64,6 +66,7 @@ def isend(
     return Work(_begin("isend", tensor, group, peer, tag), [tensor])
 
 
+@asked
 def irecv(
     tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None
 ) -> Work | None:
@@ -80,6 +83,7 @@ def irecv(
     return Work(_begin("irecv", tensor, group, peer, tag), [tensor])
 
 
+@asked
 def send(
     tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None
 ) -> None:
@@ -89,6 +93,7 @@ def send(
         work.wait()
 
 
+@asked
 def recv(
     tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None
 ) -> int:

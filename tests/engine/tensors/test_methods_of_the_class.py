@@ -53,6 +53,43 @@ def test_a_class_takes_over_attributes_that_are_asked_of_tensor(name: str) -> No
     assert attribute.__name__ == name
 
 
+def test_a_class_takes_over_what_plain_tensors_refuse() -> None:
+    x: Any = torch.Tensor._make_subclass(_Asked, torch.ones(2))
+    for name in "_nnz q_scale int_repr _nested_tensor_size chalf index to_mkldnn sparse_resize_".split():
+        assert getattr(x, name)() == getattr(torch.Tensor, name)(x) == -1
+        with pytest.raises(NotImplementedError, match=f"aten::{name}' with arguments from the 'CPU' backend"):
+            getattr(torch.ones(2), name)()
+    absent: Any = getattr(torch, "quantized_lstm_cell")
+    assert absent(x) == -1 and _Asked.heard[-1] is absent
+    with pytest.raises(NotImplementedError, match="is not there"):
+        absent(torch.ones(2))
+    torch.autograd.backward(x)
+    assert _Asked.heard[-1] is torch.autograd.backward
+    for function in (torch.distributed.all_gather, torch.nn.functional.linear_cross_entropy):
+        took: Any = function
+        assert took(x, x, x) == -1 and _Asked.heard[-1] is took
+
+
+def test_plain_tensors_answer_some_of_these() -> None:
+    x: Any = torch.ones(2, 3)
+    half = x._autocast_to_reduced_precision(True, True, torch.float16, torch.bfloat16)
+    assert half.dtype is torch.bfloat16 and half._autocast_to_full_precision(True, False) is half
+    assert half._autocast_to_full_precision(True, True).dtype is torch.float32
+    assert x[:, :2].slice_inverse(x).shape == (2, 3) and x.to_sparse()._dimI() == 2
+    x.requires_grad_().register_post_accumulate_grad_hook(print)
+    assert list(x._post_accumulate_grad_hooks.values()) == [print]
+
+
+def test_modes_hear_factories() -> None:
+    class Mode(TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return func
+
+    with Mode():
+        made = [torch.tensor([1]), torch.as_tensor([1]), torch.asarray([1]), torch.sparse_coo_tensor(1, 1, 1)]
+    assert made == [torch.tensor, torch.as_tensor, torch.asarray, torch.sparse_coo_tensor]
+
+
 def test_modes_hear_attributes_and_protocols_one_after_the_other() -> None:
     class Mode(TorchFunctionMode):
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

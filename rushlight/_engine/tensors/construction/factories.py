@@ -15,6 +15,7 @@ from rushlight._engine.core.device import Default, device as Device
 from rushlight._engine.core.dtype import dtype as Dtype, get_default_dtype, int64
 from rushlight._engine.core.errors import warn_once
 from rushlight._engine.core.recording import TAPE, constant
+from rushlight._engine.core.services import service
 from rushlight._engine.lazy import package
 from rushlight._engine.tensors.construction.from_data import from_buffer, infer
 from rushlight._engine.tensors.construction.interop import from_dlpack, from_numpy, lifted
@@ -26,6 +27,7 @@ from rushlight._engine.tensors.construction.placement import (
     track,
 )
 from rushlight._engine.tensors.foreign import foreign, handed_on
+from rushlight._engine.tensors.of_class import HEARD
 from rushlight._engine.tensors.tensor import Tensor, alias, storage, wrap
 
 _COPY_ADVICE = (
@@ -43,6 +45,9 @@ def tensor(
     twin; arrays and tensors keep theirs. Raises ValueError for ragged sequences, TypeError or
     RuntimeError for what is no number.
     """
+    if HEARD and _heard():
+        more = {"requires_grad": requires_grad, "pin_memory": pin_memory}
+        return _taken_over(tensor, data, dtype, device, **more)
     if dtype is not None and dtype.__class__ is not Dtype:
         if foreign(dtype):
             return _taken_over(tensor, data, dtype, device, requires_grad=requires_grad)
@@ -58,8 +63,14 @@ def tensor(
     return track(made) if checked_flag("tensor", "requires_grad", requires_grad) else made
 
 
+def _heard() -> bool:
+    """Whether a mode of a program's own is to be asked first."""
+    found: bool = service("whether classes take a call over")(())
+    return found
+
+
 def _taken_over(function: Callable[..., Tensor], data: Any, dtype: Any, device: Any, **more: Any) -> Tensor:
-    """What the class of a dtype or device makes of the call, given what is not its default."""
+    """What a mode, or the class of a dtype or device makes of the call, given what is not its default."""
     options = {"dtype": dtype, "device": device, **more}
     given = {name: v for name, v in options.items() if v is not None and v is not False}
     made: Tensor = handed_on(function, (dtype, device), data, **given)
@@ -111,7 +122,7 @@ def _moved(t: Tensor, where: Device | None) -> Tensor:
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """data as a tensor, sharing its memory (and graph) where no conversion is needed."""
-    if foreign(dtype) or foreign(device):
+    if foreign(dtype) or foreign(device) or (HEARD and _heard()):
         return _taken_over(as_tensor, data, dtype, device)
     of, where = checked_dtype("as_tensor", dtype), checked_device("as_tensor", device)
     refuse_placement(where)
@@ -158,7 +169,7 @@ def asarray(
     copy: None shares memory where it can, False insists (ValueError where it cannot), True copies.
     requires_grad: None keeps a tensor's own; other objects do not require grad.
     """
-    if foreign(dtype) or foreign(device):
+    if foreign(dtype) or foreign(device) or (HEARD and _heard()):
         return _taken_over(asarray, obj, dtype, device, copy=copy, requires_grad=requires_grad)
     of, where = checked_dtype("asarray", dtype), checked_device("asarray", device)
     refuse_placement(where)
