@@ -25,6 +25,7 @@ from rushlight._engine.core.pytree import flatten
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch import arguments, interpreters
 from rushlight._engine.ops.table import ROWS
+from rushlight._engine.tensors import conversion, of_class
 from rushlight._engine.tensors.geometry import Geometry
 from rushlight._engine.trace.recorder import root
 from rushlight.export import overloads
@@ -54,6 +55,9 @@ from rushlight.export.subgraphs import Frame, Subgraphs
 from rushlight.export.symbols import Sym
 from rushlight.fx.graph import Graph
 from rushlight.fx.node import Node, map_aggregate
+
+# Where bool() of a tensor passes through, whoever calls it.
+_ASKING = frozenset((conversion.__file__, of_class.__file__))
 
 
 def _is_number(index: Any) -> bool:
@@ -318,7 +322,7 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places, Regions):
 
     def branch(self, t: Any) -> bool:
         """Whether the one element of a tensor is not zero, for a program that goes on by it."""
-        if self.depth or from_package(4) or self._is_constant(t):
+        if self.depth or from_package(3, _ASKING) or self._is_constant(t):
             return bool(t._array.item())
         found = self.number(t if t.dtype == torch.bool else torch.ne(t, 0))
         return self.numbers.decide(found.relation, found.value) if isinstance(found, SymBool) else found

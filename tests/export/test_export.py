@@ -323,3 +323,12 @@ class Gives(torch.nn.Module):
 def test_results_that_no_graph_gives(function: Any, kind: str) -> None:
     with pytest.raises(RuntimeError, match=f"Found <class '{kind}'> in output, which is not a known type"):
         torch.export.export(Gives(function), (torch.ones(2),))
+
+
+def test_a_question_by_name_is_a_branch_too():
+    class Asking(nn.Module):
+        def forward(self, x):
+            return x * 2 if x.sum().is_nonzero() else x
+
+    with pytest.raises(GuardOnDataDependentSymNode, match="is_nonzero"):
+        export(Asking(), (torch.ones(3),))

@@ -16,7 +16,7 @@ import numbers
 import operator
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from functools import reduce
 from typing import Any
@@ -38,11 +38,15 @@ _CONSIDER = (
 )
 
 
-def from_package(depth: int = 2) -> bool:
+def from_package(depth: int = 2, past: Container[str] = ()) -> bool:
     """Whether the code that called the function that calls this one is the framework's; its checks, its
-    functions of symbolic numbers and what runs graphs node by node speak for the program.
+    functions of symbolic numbers and what runs graphs node by node speak for the program. past: files whose
+    functions hand on what they are called for.
     """
-    file = sys._getframe(depth).f_code.co_filename
+    frame: Any = sys._getframe(depth)
+    while frame.f_code.co_filename in past:
+        frame = frame.f_back
+    file = frame.f_code.co_filename
     return file.startswith(_PACKAGE) and not file.startswith(_SPEAKING)
 
 
