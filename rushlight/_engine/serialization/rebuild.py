@@ -73,7 +73,7 @@ def tensor_form(t: Tensor) -> tuple[Any, ...]:
 
 
 def _plain_form(t: Tensor) -> tuple[Any, tuple[Any, ...]]:
-    of, sizes, strides = t._kind.dtype, tuple(t._geometry.shape), t.stride()
+    of, sizes, strides = t._kind.dtype, tuple(t._geometry.shape), _own(t.stride())
     if t._kind.on_meta:
         return _rebuild_meta_tensor_no_storage, (of, sizes, strides, t.requires_grad)
     # PyTorch's reader expects an (empty) table of backward hooks; hooks are not written.
@@ -86,6 +86,11 @@ def _plain_form(t: Tensor) -> tuple[Any, tuple[Any, ...]]:
     else:
         place = (bytes_, *place, of)
     return _rebuild_tensor_v2 if of in BY_DTYPE else _rebuild_tensor_v3, (*place, marks) if marks else place
+
+
+def _own(strides: tuple[int, ...]) -> tuple[int, ...]:
+    """A tuple that is this tensor's alone: pickles refer to one that comes again, and bytes would differ."""
+    return tuple([*strides])
 
 
 def _warn_of_hooks(t: Any) -> None:
@@ -101,7 +106,7 @@ def _warn_of_hooks(t: Any) -> None:
 def quantized_form(levels: Tensor, of: dtype, params: tuple[Any, ...]) -> tuple[Any, ...]:
     """How files hold a quantized tensor. params: its scheme, and what that needs."""
     held = TypedStorage(wrap_storage=UntypedStorage._of(levels), dtype=of)
-    place = levels.storage_offset(), tuple(levels.shape), levels.stride()
+    place = levels.storage_offset(), tuple(levels.shape), _own(levels.stride())
     return _rebuild_qtensor, (held, *place, params, False, OrderedDict())
 
 
