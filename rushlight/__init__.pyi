@@ -449,8 +449,6 @@ class Tensor(metaclass=_TensorMeta):
         """A view of the whole tensor that is an instance of `cls`, a subclass of Tensor."""
     def backward(self, gradient: Tensor | None = None, retain_graph: _bool | None = None, create_graph: _bool = False, inputs: Any = None) -> None:
         """Add the gradients of this tensor to the leaves' `.grad`; a scalar needs no `gradient`."""
-    def chalf(self, *args: Any, **kwargs: Any) -> Any:
-        """NotImplementedError: it needs torch.complex32, which Rushlight has not."""
     def const_data_ptr(self) -> _int:
         """data_ptr(), by who only reads."""
     @property

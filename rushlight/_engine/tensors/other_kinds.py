@@ -26,7 +26,7 @@ _OF_A_KIND = {
     "nested": "_nested_tensor_size _nested_tensor_strides _nested_tensor_storage_offsets",
 }
 # What needs something that is not there.
-_MISSING = {"chalf": "torch.complex32", "to_mkldnn": "the MKL-DNN layout", "index": "functorch.dim"}
+_MISSING = {"to_mkldnn": "the MKL-DNN layout", "index": "functorch.dim"}
 
 
 class OtherKinds(_Tensor):

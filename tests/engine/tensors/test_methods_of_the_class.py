@@ -55,7 +55,7 @@ def test_a_class_takes_over_attributes_that_are_asked_of_tensor(name: str) -> No
 
 def test_a_class_takes_over_what_plain_tensors_refuse() -> None:
     x: Any = torch.Tensor._make_subclass(_Asked, torch.ones(2))
-    for name in "_nnz q_scale int_repr _nested_tensor_size chalf index to_mkldnn sparse_resize_".split():
+    for name in "_nnz q_scale int_repr _nested_tensor_size index to_mkldnn sparse_resize_".split():
         assert getattr(x, name)() == getattr(torch.Tensor, name)(x) == -1
         with pytest.raises(NotImplementedError, match=f"aten::{name}' with arguments from the 'CPU' backend"):
             getattr(torch.ones(2), name)()
