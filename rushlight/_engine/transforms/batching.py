@@ -11,12 +11,22 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.autograd.in_place import View
 from rushlight._engine.core.callers import warn
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.transforms import policies
-from rushlight._engine.transforms.levels import Level, Wrapped, mapped, operands, sizes, wrapper
+from rushlight._engine.transforms.levels import (
+    Level,
+    Wrapped,
+    mapped,
+    operands,
+    sizes,
+    stand_in,
+    with_views,
+    wrapper,
+)
 
 _RANDOM = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
@@ -102,6 +112,7 @@ class Batching(Level):
     """One running vmap over `size` examples."""
 
     what = "vmap"
+    spread = False  # whether tensors that came in alike were made batches, to be differentiated
 
     def __init__(self, size: int, randomness: str = "error") -> None:
         self.size, self.randomness = size, randomness
@@ -220,7 +231,9 @@ class Batching(Level):
         if not self.holds(target):
             if row.name in policies.RANDOM and self.randomness == "same":
                 return target.copy_(row(**bound))
-            raise RuntimeError(_MORE)
+            if not self.spread:
+                raise RuntimeError(_MORE)
+            with_views(target, self, self._spread)
         if row.kind == "view" or row.options.get("is_view"):
             target.value = self.apply(row, bound).value
             return target
@@ -228,6 +241,15 @@ class Batching(Level):
             bound = {**bound, name: target._again(target.value.clone())}
         target.value.copy_(self.whole(self.apply(row, bound)))
         return target
+
+    def _spread(self, t: Any, taken: View | None) -> None:
+        """A tensor becomes a batch where it stands."""
+        if taken is not None and taken.again is not None:
+            value = self.inside(taken.again, taken.base, *taken.rest).value
+            stand_in(t, Batched)
+        else:
+            value = self.whole(stand_in(t, Batched)).clone()
+        t.value, t.level = value, self
 
     # --- random numbers -------------------------------------------------------------------------------
 

@@ -27,8 +27,13 @@ class VmapInfo(NamedTuple):
     randomness: str
 
 
-def vmap(level: Any, of: Any, args: tuple[Any, ...]) -> Any:
+def vmap(level: Any, of: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """A Function on a batch: by its vmap, or its forward and backward under this level."""
+    if any(isinstance(v, Tensor) for v in flatten(named)[0]):
+        raise NotImplementedError(
+            "Run vmap on autograd.Function with kwarg-only Tensor args. Please do not pass kwarg-only "
+            f"Tensors to autograd.Function. Got: {named}"
+        )
     own = of.vmap is not Function.vmap
     if own and of.generate_vmap_rule:
         raise RuntimeError(
@@ -39,10 +44,12 @@ def vmap(level: Any, of: Any, args: tuple[Any, ...]) -> Any:
     if of.setup_context is Function.setup_context:
         raise RuntimeError(_NO_CONTEXT)
     if own:
-        placed = [level.placed(a) for a in args]
+        leaves, tree = flatten(tuple(args))
+        placed = [level.placed(leaf) for leaf in leaves]
+        values, dims = (tree.unflatten(part) for part in zip(*placed, strict=True))
         info = VmapInfo(level.size, level.randomness)
         with Transformed(-1):
-            found = of.vmap(info, tuple(d for _, d in placed), *[value for value, _ in placed])
+            found = of.vmap(info, dims, *values, **named)
         if not isinstance(found, tuple) or len(found) != 2:
             raise RuntimeError(
                 f"Expected the vmap staticmethod to have two returns, an output and out_dims with pytree "
@@ -74,7 +81,7 @@ def vmap(level: Any, of: Any, args: tuple[Any, ...]) -> Any:
     ctx = of._batched_cls(args)
     ctx.level, ctx.held = level, [level.holds(a) for a in args]
     # All are batched inside, so that all results are.
-    return level.inside(run, of, ctx, tuple(level.wrap(level.whole(a)) for a in args), {})
+    return level.inside(run, of, ctx, tuple(level.wrap(level.whole(a)) for a in args), named)
 
 
 def _apply(ctx: Any, grads: Any) -> Any:
@@ -87,16 +94,16 @@ def _apply(ctx: Any, grads: Any) -> Any:
     return tuple(g if g is None or held else g.sum(0) for g, held in zip(whole, ctx.held, strict=True))
 
 
-def jvp(level: Any, of: Any, args: tuple[Any, ...]) -> Any:
+def jvp(level: Any, of: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """A Function on dual numbers: forward on the primals, jvp on the tangents."""
     primals = tuple(level.primal(a) for a in args)
     node = of._node_cls(primals)
     if of.setup_context is Function.setup_context:
         if interpreters.wrapped(primals):
             raise RuntimeError(_NO_CONTEXT)
-        out = run(of, node, primals, {})
+        out = run(of, node, primals, named)
     else:
-        out = of.apply(*primals)
+        out = of.apply(*primals, **named)
         of.setup_context(node.settle(), primals, out)
     tangents = [
         level.tangent(a) if isinstance(a, Tensor) and a._kind.dtype.category >= FLOATING else None

@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import Any, Self, TypeVar
 
+from rushlight._engine.autograd.in_place import View, remember, view_chain, view_of
 from rushlight._engine.core.device import device
 from rushlight._engine.dispatch import arguments, interpreters
 from rushlight._engine.dispatch.overrides import past_interpreters
 from rushlight._engine.dispatch.runners import pointwise
 from rushlight._engine.tensors.gradient import refuse_switch
-from rushlight._engine.tensors.tensor import WRAPPED, Tensor
+from rushlight._engine.tensors.tensor import WRAPPED, Tensor, alias, storage
 
 
 class Level(interpreters.Interpreter):
@@ -26,6 +27,7 @@ class Level(interpreters.Interpreter):
     number = 0
     alive = False
     what = ""
+    forward: list[Any] = []  # the derivatives in forward mode that run, the innermost last
 
     def __enter__(self) -> Self:
         if not self.number:
@@ -51,7 +53,7 @@ class Level(interpreters.Interpreter):
             return self.formula(row, args)
         if row.kind == "function":
             return getattr(import_module("rushlight._engine.transforms.functions"), self.what)(
-                self, row.of, args
+                self, row.of, args, kwargs
             )
         if row.name == "_to_dtype" and len(args) > 1 and isinstance(args[1], device):
             return self.through(args[0], lambda t: call(t, *args[1:]))
@@ -60,7 +62,12 @@ class Level(interpreters.Interpreter):
         bound = arguments.bind(row, args, kwargs, params)
         if bound.pop("inplace", False) or getattr(call, "writes", False):
             return self.write(bound[row.params[0].name], row, bound)
-        return self.apply(row, bound) if out is None else self.write(out, row, bound)
+        if out is not None:
+            return self.write(out, row, bound)
+        found = self.apply(row, bound)
+        if Level.forward and (row.kind == "view" or row.options.get("is_view")):
+            _note_views(row, bound, found)
+        return found
 
     def concerned(self, row: Any, args: Any, kwargs: dict[str, Any]) -> bool:
         """Whether an operand is wrapped in this level."""
@@ -93,6 +100,22 @@ class Level(interpreters.Interpreter):
     def inside(self, body: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """body(...), its ops under this level again."""
         return interpreters.within(self, body, args, kwargs)
+
+
+def _note_views(row: Any, bound: dict[str, Any], found: Any) -> None:
+    """Let wrapped views know of what they are: a tangent that is written into one is its base's too."""
+    name = row.params[0].name
+    base = bound[name]
+    for i, part in enumerate(found if isinstance(found, (tuple, list)) else (found,)):
+        if not isinstance(part, Wrapped) or part is base or part._storage is None:
+            continue
+
+        def again(t: Any, number: int | None = i if part is not found else None) -> Any:
+            taken = row(**{**bound, name: t})
+            return taken if number is None else taken[number]
+
+        part._view_of = (base, again, (), None)
+        remember(part, storage(part))
 
 
 def active() -> list[Level]:
@@ -176,3 +199,36 @@ def wrapper(cls: type[_W], value: Any, level: Level) -> _W:
     t.value, t.level = value, level
     WRAPPED.add(cls)
     return t
+
+
+def stand_in(t: Any, cls: type[Wrapped]) -> Any:
+    """What t was, as another object; t itself becomes a `cls`, of what its caller puts in it."""
+    value: Any
+    if isinstance(t, Wrapped):
+        value = wrapper(type(t), t.value, t.level)
+        value.__dict__.update(t.__dict__)
+    else:
+        value = alias(t, t._grad_node, t._output_nr)
+    value._view_of = getattr(t, "_view_of", None)
+    t.__class__ = cls
+    WRAPPED.add(cls)
+    return value
+
+
+def with_views(t: Any, level: Level, become: Callable[[Any, View | None], None]) -> None:
+    """Let become(tensor, how it is taken as a view) wrap what `t` is a view of, then all views of that."""
+    root = view_chain(t)[0]
+    s, kind = root._storage, root._kind
+
+    def see(view: Any) -> None:
+        if not level.holds(view):
+            taken = view_of(view)
+            if taken is not None:
+                see(taken.base)
+            become(view, taken)
+
+    known = () if s is None else [r() for r in s.views or ()]
+    become(root, None)
+    for view in (t, *known):
+        if view is not None and view._kind.dtype is kind.dtype and view_chain(view)[0] is root:
+            see(view)

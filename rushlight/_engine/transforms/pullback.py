@@ -42,13 +42,14 @@ def _entered(t: Any, levels: list[Any], nodes: list[InputNode]) -> Any:
     if levels:
         level, rest = levels[0], levels[1:]
         if isinstance(level, Batching):
+            level.spread = level.spread or not level.holds(t)
             return wrapper(Batched, _entered(level.whole(t), rest, nodes), level)
         if level.holds(t):
             return dual(_entered(t.value, rest, nodes), t.tangent, level)
         return _entered(t, rest, nodes)
     below = t.__class__ in BELOW
     entered = twin(t) if below else alias(t)
-    node = InputNode((edge(t) if LOCAL.enabled else None,))
+    node = InputNode((edge(t),))  # also without gradients: the way back may be taken with them
     node.open = True
     entered._grad_node = node
     nodes.append(node)

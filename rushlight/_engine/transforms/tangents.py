@@ -11,17 +11,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import Any, Self
 
 from rushlight._engine.autograd.grad_mode import LOCAL
-from rushlight._engine.autograd.in_place import check_writable, replay, view_chain
+from rushlight._engine.autograd.in_place import View, check_writable, remember
 from rushlight._engine.core.dtype import FLOATING
 from rushlight._engine.dispatch.nodes.formula_nodes import INCOMING, ZERO, fit
 from rushlight._engine.dispatch.runners.array_bodies import by_keyword
 from rushlight._engine.ops.table import ROWS
-from rushlight._engine.tensors.tensor import WRAPPED, Tensor, alias
+from rushlight._engine.tensors.tensor import Tensor, storage
 from rushlight._engine.transforms import policies
-from rushlight._engine.transforms.levels import Level, Wrapped, active, mapped, operands, wrapper
+from rushlight._engine.transforms.levels import (
+    Level,
+    Wrapped,
+    active,
+    mapped,
+    operands,
+    stand_in,
+    with_views,
+    wrapper,
+)
 
 
 class Dual(Wrapped):
@@ -74,11 +83,29 @@ class Forward(Level):
 
     what = "jvp"
     by_hand = False  # whether torch.autograd.forward_ad began it
-    enabled = True  # of all of them: whether tangents are computed
+    enabled = True  # of the innermost: whether tangents are computed
+    outside = True  # what that was outside of this one
+
+    def __enter__(self) -> Self:
+        if not self.alive:
+            Level.forward.append(self)
+            self.outside = Forward.enabled
+            Forward.enabled = self.outside or not self.by_hand
+        return super().__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        Level.forward.remove(self)
+        Forward.enabled = self.outside
 
     def concerned(self, row: Any, args: Any, kwargs: dict[str, Any]) -> bool:
         """Whether an operand is a dual tensor of this level."""
-        return Forward.enabled and super().concerned(row, args, kwargs)
+        running = Level.forward
+        if running[-1] is self:
+            enabled = Forward.enabled
+        else:
+            enabled = self not in running or running[running.index(self) + 1].outside
+        return enabled and super().concerned(row, args, kwargs)
 
     def rule(self, row: Any, bound: dict[str, Any]) -> Any:
         """A row that is not pointwise, on arguments by name."""
@@ -237,26 +264,29 @@ def _flat(row: Any, bound: dict[str, Any]) -> tuple[Callable[..., Any], list[Any
 
 
 def _promote(t: Any, level: Any, coming: Any) -> None:
-    """A plain tensor becomes dual where it stands, since a dual one is written into it.
+    """A tensor becomes dual where it stands, since a dual one is written into it.
 
     coming: the tangent that is written; where that is a batch, of jacfwd's directions, so are the zeros that
     it is written into.
     """
-    root: Any
-    root, views = view_chain(t)
-    if root is not t:
-        if not level.holds(root):
-            _promote(root, level, coming)
-        tangent = replay(root.tangent, views)
-    else:
-        tangent = ROWS["zeros_like"](root)
+
+    def zeros(t: Any) -> Any:
+        tangent = ROWS["zeros_like"](t)
         if isinstance(coming, Wrapped):
             tangent = tangent + ROWS["zeros_like"](coming).sum().to(tangent.dtype)
-    value = alias(t, t._grad_node, t._output_nr)
-    value._view_of = getattr(t, "_view_of", None)
-    t.__class__ = Dual
-    t.value, t.tangent, t.level = value, tangent, level
-    WRAPPED.add(Dual)
+        return tangent
+
+    def become(t: Any, taken: View | None) -> None:
+        seen = taken is not None and taken.again is not None
+        tangent = taken.again(taken.base.tangent, *taken.rest) if seen else zeros(t)  # type: ignore[union-attr,misc]
+        value = stand_in(t, Dual)
+        t.value, t.tangent, t.level = value, tangent, level
+        if taken is not None:
+            # What it was is a view of what its base was, for levels further out.
+            value._view_of = taken._replace(base=taken.base.value)
+            remember(value, storage(value))
+
+    with_views(t, level, become)
 
 
 def _derivative(formula: Any, number: int, env: dict[str, Any], tangent: Any) -> Any:

@@ -323,7 +323,9 @@ def view_as_complex(input) -> Any:
             "view_as_complex is only supported for half, float and double tensors, but "
             f"got a tensor of scalar type: {dt.from_numpy_dtype(input.dtype).legacy}"
         )
-    if not input.ndim or input.shape[-1] != 2:
+    if not input.ndim:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if input.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
     if input.strides[-1] != input.itemsize:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
