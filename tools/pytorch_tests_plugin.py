@@ -273,15 +273,45 @@ def install() -> None:
 
 
 def _skip_test_library() -> None:
-    """Let set-ups load the library of C++ classes that a few tests use: those tests fail by themselves."""
+    """Let set-ups load the library of C++ classes that a few tests use."""
     ops = importlib.import_module("rushlight.ops")
     refused = ops.load_library
 
     def load_library(path: str) -> None:
-        if Path(path).name != "libtorchbind_test.so":
+        if Path(path).name == "libtorchbind_test.so":
+            declare_test_library()
+        else:
             refused(path)
 
     setattr(ops, "load_library", load_library)
+
+
+def declare_test_library() -> None:
+    """Declare the ops of the library of C++ classes, which set-ups ask for: they do nothing, and there are no
+    classes, so that the tests which call them or make its objects fail by themselves.
+    """
+    if _TEST_LIBRARY:
+        return
+    own = importlib.import_module("rushlight.library").Library("_TorchScriptTesting", "FRAGMENT")
+    for name, of, rest in _TEST_OPS:
+        own.define(f"{name}(__torch__.torch.classes._TorchScriptTesting.{of} {rest}")
+    _TEST_LIBRARY.append(own)
+
+
+_TEST_LIBRARY: list[Any] = []  # once it is loaded
+_TEST_OPS = (  # name, class of the first argument, the rest of the schema
+    ("queue_push", "_TensorQueue", "foo, Tensor x) -> ()"),
+    ("queue_pop", "_TensorQueue", "foo) -> Tensor"),
+    ("queue_size", "_TensorQueue", "foo) -> int"),
+    ("take_an_instance", "_PickleTester", "x) -> Tensor Y"),
+    ("take_an_instance_inferred", "_PickleTester", "_0) -> Tensor _0"),
+    ("takes_foo", "_Foo", "foo, Tensor x) -> Tensor"),
+    ("takes_foo_cia", "_Foo", "foo, Tensor x) -> Tensor"),
+    ("takes_foo_list_return", "_Foo", "foo, Tensor x) -> Tensor[]"),
+    ("takes_foo_tuple_return", "_Foo", "foo, Tensor x) -> (Tensor, Tensor)"),
+    ("takes_foo_tensor_return", "_Foo", "foo, Tensor x) -> Tensor"),
+    ("takes_foo_python_meta", "_Foo", "foo, Tensor x) -> Tensor"),
+)
 
 
 def supply_older(source: str) -> None:
