@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.core.pytree import tree_map
 from rushlight.export.program import ExportedProgram
+from rushlight.export.symbols import Dim
 from rushlight.export.tracing import export
 
 __all__ = ["TS2EPConverter"]
@@ -38,5 +40,12 @@ class TS2EPConverter:
         self.ts_model, self.sample_args, self.sample_kwargs = ts_model, sample_args, sample_kwargs
 
     def convert(self) -> ExportedProgram:
-        """The program that the module runs for the sample inputs."""
-        return export(_Scripted(self.ts_model), tuple(self.sample_args), self.sample_kwargs)
+        """The program that the module runs for the sample inputs, of any sizes that it allows."""
+        args, kwargs = tuple(self.sample_args), self.sample_kwargs or {}
+        shapes = {"args": tree_map(_free, args)} | ({"kwargs": tree_map(_free, kwargs)} if kwargs else {})
+        return export(_Scripted(self.ts_model), args, kwargs, dynamic_shapes=shapes if args or kwargs else None)
+
+
+def _free(value: Any) -> Any:
+    """What may change of an argument: all sizes of tensors."""
+    return [Dim.AUTO] * value.dim() if isinstance(value, torch.Tensor) else None

@@ -31,6 +31,7 @@ from rushlight._engine.trace.recorder import root
 from rushlight.export import overloads
 from rushlight.export._draft_export import FailureReport, FailureType
 from rushlight.export.core import Lowering
+from rushlight.export.numbers import python_functions
 from rushlight.export.numbers.expressions import Known, Relation, number, parsed
 from rushlight.export.numbers.symbolic import (
     SYMBOLIC,
@@ -41,7 +42,6 @@ from rushlight.export.numbers.symbolic import (
     any_symbolic,
     from_package,
     plain,
-    python_functions,
 )
 from rushlight.export.recording import real_tensors
 from rushlight.export.recording.asked import changes, of_program, sizes_of
@@ -57,7 +57,7 @@ from rushlight.fx.graph import Graph
 from rushlight.fx.node import Node, map_aggregate
 
 # Where bool() of a tensor passes through, whoever calls it.
-_ASKING = frozenset((conversion.__file__, of_class.__file__))
+_ASKING = frozenset((conversion.__file__, of_class.__file__, python_functions.__file__))
 
 
 def _is_number(index: Any) -> bool:
@@ -605,7 +605,7 @@ def _heard(listener: Listener) -> Iterator[None]:
     if listener.symbolic:
         module.__call__ = _module_call(listener, run)
     try:
-        with python_functions() if listener.symbolic else nullcontext(), noticed(listener):
+        with python_functions.replaced(), noticed(listener):
             yield
     finally:
         module.__call__, listener.call = run, (None, ("", ""))

@@ -9,16 +9,13 @@ what a tensor's numbers decide raises GuardOnDataDependentSymNode. The framework
 from __future__ import annotations
 
 import ast
-import builtins
 import dis
 import math
 import numbers
 import operator
 import os
 import sys
-from collections.abc import Callable, Container, Iterator
-from contextlib import contextmanager
-from functools import reduce
+from collections.abc import Callable, Container
 from typing import Any
 
 import rushlight as torch
@@ -611,30 +608,6 @@ SYMBOLIC = (_Number, SymBool)
 for _class in (SymInt, SymFloat, SymBool):
     _class.__module__ = package()
 SIZES = (Sym, _Number)
-
-
-@contextmanager
-def python_functions() -> Iterator[None]:
-    """max(), min() and math.pow() of symbolic numbers are symbolic."""
-    before = (builtins.max, builtins.min, math.pow)
-    most, least, power = before
-
-    def largest(*args: Any, **kwargs: Any) -> Any:
-        several = not kwargs and len(args) > 1 and any_symbolic(args)
-        return reduce(torch.sym_max, args) if several else most(*args, **kwargs)
-
-    def smallest(*args: Any, **kwargs: Any) -> Any:
-        several = not kwargs and len(args) > 1 and any_symbolic(args)
-        return reduce(torch.sym_min, args) if several else least(*args, **kwargs)
-
-    def raised(x: Any, y: Any) -> Any:
-        return torch.sym_float(x) ** torch.sym_float(y) if any_symbolic((x, y)) else power(x, y)
-
-    builtins.max, builtins.min, math.pow = largest, smallest, raised
-    try:
-        yield
-    finally:
-        builtins.max, builtins.min, math.pow = before
 
 
 KEPT.update((SymInt, SymFloat, SymBool))
