@@ -43,7 +43,9 @@ class TS2EPConverter:
         """The program that the module runs for the sample inputs, of any sizes that it allows."""
         args, kwargs = tuple(self.sample_args), self.sample_kwargs or {}
         shapes = {"args": tree_map(_free, args)} | ({"kwargs": tree_map(_free, kwargs)} if kwargs else {})
-        return export(_Scripted(self.ts_model), args, kwargs, dynamic_shapes=shapes if args or kwargs else None)
+        return export(
+            _Scripted(self.ts_model), args, kwargs, dynamic_shapes=shapes if args or kwargs else None
+        )
 
 
 def _free(value: Any) -> Any:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+import rushlight as torch
 from rushlight._engine.core.pytree import flatten
 from rushlight._higher_order_ops.operators import Control, Function, Told, all_tensors, holds
 
-__all__ = ["while_loop", "while_loop_op"]
+__all__ = ["while_loop", "while_loop_op", "while_loop_stack_output"]
 
 
 def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Any) -> Any:
@@ -37,6 +39,17 @@ def _holds(found: Any) -> bool:
     return holds(found[0] if isinstance(found, (tuple, list)) else found, "while_loop")
 
 
+def _stacked(
+    cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Any, additional_inputs: Any = ()
+) -> Any:
+    """What is carried after each time, stacked. RuntimeError for a body that never runs."""
+    carried, seen = tuple(carried_inputs), []
+    while _holds(cond_fn(*carried, *additional_inputs)):
+        carried = tuple(body_fn(*carried, *additional_inputs))
+        seen.append(carried)
+    return tuple(torch.stack(values) for values in zip(*seen, strict=True))
+
+
 def _recorded(
     listener: Any,
     cond_fn: Callable[..., Any],
@@ -45,6 +58,28 @@ def _recorded(
     additional_inputs: Any = (),
 ) -> Any:
     """The condition and the body as graphs; the results are those of this call's loop."""
+    run = partial(_run, cond_fn, body_fn, carried_inputs, additional_inputs)
+    return _looped(listener, while_loop_op, (cond_fn, body_fn, carried_inputs, additional_inputs), run)
+
+
+def _stacked_recorded(
+    listener: Any,
+    cond_fn: Callable[..., Any],
+    body_fn: Callable[..., Any],
+    carried_inputs: Any,
+    additional_inputs: Any = (),
+) -> Any:
+    """As _recorded; how often the body runs is a number that hangs on data."""
+    given = cond_fn, body_fn, carried_inputs, additional_inputs
+    found = _looped(
+        listener, while_loop_stack_output, given, lambda: listener.as_many(lambda: _stacked(*given))
+    )
+    listener.many(found)
+    return tuple(found)
+
+
+def _looped(listener: Any, op: Any, given: tuple[Any, ...], run: Callable[[], Any]) -> Any:
+    cond_fn, body_fn, carried_inputs, additional_inputs = given
     leaves, spec = flatten(list(carried_inputs))
     further = list(additional_inputs)
 
@@ -55,13 +90,7 @@ def _recorded(
         return called
 
     bodies = {"while_loop_cond_graph": of(cond_fn), "while_loop_body_graph": of(body_fn)}
-    return listener.loop(
-        while_loop_op,
-        bodies,
-        [*leaves, *further],
-        lambda: _run(cond_fn, body_fn, carried_inputs, additional_inputs),
-        split=len(leaves),
-    )
+    return listener.loop(op, bodies, [*leaves, *further], run, split=len(leaves))
 
 
 def _told(
@@ -92,3 +121,4 @@ def _told(
 
 
 while_loop_op = Control("while_loop", _run, _recorded, _told)
+while_loop_stack_output = Control("while_loop_stack_output", _stacked, _stacked_recorded)

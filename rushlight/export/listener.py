@@ -158,6 +158,7 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places, Regions):
         self.other_names = [(name, t) for name, t in held if self.attributes[id(t)] != name]
 
     described = Value
+    resized = staticmethod(lambda t, dim, size: resized(t, dim, size))
 
     @property
     def graph(self) -> Graph:

@@ -106,6 +106,15 @@ def _assert_tensor_metadata(a: Any, **facts: Any) -> None:
         listener._assert_metadata(a)
 
 
+def _lifted(self: Any) -> Any:
+    """A copy of a constant; a program of a program has it again as such."""
+    listener = _listener()
+    if listener is None or listener.decomposes:
+        return self.clone()
+    aten: Any = torch.ops.aten
+    return listener.told(aten.lift_fresh_copy.default, (self,), {})
+
+
 def _sym_size(self: Any, dim: int | None = None) -> Any:
     """A size, or all; symbolic in a program that is recorded again, where it is the program that asks."""
     listener = _listener()
@@ -155,7 +164,7 @@ def special(schema: Any) -> Callable[..., Any] | None:
         "copy_": lambda self, src, **_: self.copy_(src),
         "fill_": lambda self, value: self.fill_(value),
         "zero_": lambda self: self.zero_(),
-        "lift_fresh_copy": lambda self: self.clone(),
+        "lift_fresh_copy": _lifted,
         "resize_": lambda self, size, memory_format=None: _resize(self, size, memory_format),
         "resize": lambda self, size, memory_format=None: _resize(self.clone(), size, memory_format),
         "copy": lambda self, src, **_: _overwritten(self, src),

@@ -325,9 +325,12 @@ class ExportedProgram:
         found = ExportedModule(root, made, "GraphModule")
         found.meta.update(self.graph_module.meta)
         for spec in specs:
+            owner, _, last = (spec.target or "").rpartition(".")
             if spec.kind in STATE and spec.persistent is False:
-                owner, _, last = spec.target.rpartition(".")
                 found.get_submodule(owner)._non_persistent_buffers_set.add(last)
+            if spec.kind is InputKind.CONSTANT_TENSOR:  # an attribute, and no buffer
+                holder = found.get_submodule(owner)
+                holder.__dict__[last] = holder._buffers.pop(last)
         found.__dict__.update(_in_spec=self._in_spec, _out_spec=self._out_spec)
         return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
@@ -13,6 +14,7 @@ from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch import interpreters
 from rushlight.export.numbers.nodes import SizeNodes
 from rushlight.export.numbers.symbolic import SYMBOLIC
+from rushlight.export.recording.asked import sizes_of
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node
@@ -126,7 +128,8 @@ class Subgraphs:
             own.meta["nr"] = -1
             inputs.append(own)
             if isinstance(value, torch.Tensor):
-                shown = value.view_as(value) if id(value) in frame.known else value
+                with self.paused():
+                    shown = value.view_as(value) if id(value) in frame.known else value
                 frame.known[id(shown)] = own
                 self.kept.append(shown)
                 own.meta["val"] = type(self).described(shown)
@@ -156,11 +159,12 @@ class Subgraphs:
         result: Function,
         split: Any = None,
         lists: bool = False,
+        flat: dict[str, Any] | None = None,
     ) -> Any:
         """A node of an op that takes functions, and the results, which are those of `result`.
 
         split: how many operands come in the first group, or in the first groups; lists: whether these are
-        lists.
+        lists. flat: of an op that takes its operands one by one, what else it takes.
         """
         order: dict[Node, Any] = {}
         for function in functions:
@@ -184,7 +188,8 @@ class Subgraphs:
         kind: Any = list if lists else tuple
         made = [*map(kind, groups[:-1]), (kind if len(groups) == 2 and lists else tuple)(groups[-1])]
         values = self._apart(result.values)
-        self.record(op, (*before, *held, *made), {}, tuple(values))
+        given = made if flat is None else [v for group in made for v in group]
+        self.record(op, (*before, *held, *given), flat or {}, tuple(values))
         return result.spec.unflatten(values)
 
     def loop(
@@ -206,6 +211,23 @@ class Subgraphs:
         with self.paused():
             last.values, last.spec = flatten(run())
         return self.called(op, (), made, list(bodies), named or given, last, split, lists)
+
+    def as_many(self: Any, run: Callable[[], Sequence[Any]]) -> list[Any]:
+        """run(), of as many along the first dim as this record assigns to the next size that data decide."""
+        assigned = self.numbers.values.get(f"u{self.numbers.count('u')}")
+        return [t if assigned is None else self.resized(t, 0, assigned) for t in run()]
+
+    def many(self: Any, values: Sequence[Any]) -> None:
+        """The tensors are all as long as data say: a symbol for that."""
+        if not values or self.frames:
+            return
+        expr = self.numbers.fresh("u", int(values[0].shape[0]), self.known[id(values[0])], 0)
+        (own,) = expr.free()
+        self.numbers.known.ranges.setdefault(own, (0, math.inf))
+        self.numbers.backed.discard(own)
+        for t in values:
+            self.exprs[id(t)] = {0: expr}
+            self.node(t).meta["told"] = sizes_of(self, t)
 
     def _apart(self: Any, values: Sequence[Any]) -> list[Any]:
         """Results, each a tensor of its own."""

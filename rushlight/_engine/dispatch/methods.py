@@ -314,11 +314,12 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if taken := taken_over_by((*args[:1], *kwargs.values()), to, self, *args, **kwargs):
             return taken[0]
         raise
+    whole = where is not None or dtype is None  # not of a dtype alone, wherever it is mentioned
     where = self._kind.device if where is None else where
     dtype = self._kind.dtype if dtype is None else dtype
     target = self._kind if (dtype is self._kind.dtype and where == self._kind.device) else kind(dtype, where)
     if target is self._kind and not copy and (order in (None, preserve_format) or suggests(self, order)):
-        return _unchanged(self, args[:1] != (dtype,)) if TAPE else self
+        return _unchanged(self, whole) if TAPE else self
     if target.device != self._kind.device:
         return _move(self, target, bool(non_blocking), order)
     if dtype is self._kind.dtype:

@@ -1,0 +1,89 @@
+"""Functions of Python's and ops with functions in exported programs, and programs of TorchScript."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import rushlight as torch
+from rushlight._export.converter import TS2EPConverter
+from rushlight._higher_order_ops import InvokeQuant, invoke_quant_packed, while_loop_stack_output
+
+
+class Of(torch.nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function: Any) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args: Any) -> Any:
+        """The function's result."""
+        return self.function(*args)
+
+
+def targets(program: Any) -> list[str]:
+    """The ops of a program."""
+    return [str(n.target) for n in program.graph.nodes if n.op == "call_function"]
+
+
+def test_max_and_min_of_tensors_are_ops() -> None:
+    x, y = torch.tensor([4]), torch.tensor([5])
+    program = torch.export.export(
+        Of(lambda x, y: (max(x, y), min(x, y), max([x, y, 2]), min(3, x), max(2, 1))), (x, y)
+    )
+    ops = ["maximum.default", "minimum.default", "maximum.default", "clamp.default", "clamp.default"]
+    assert targets(program) == [f"aten.{op}" for op in ops]
+    assert program.module()(y, x) == (y, x, y, torch.tensor([3]), 2)
+    with pytest.raises(torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode):
+        torch.export.export(Of(lambda x, y: max(x, y, x)), (x, y))
+
+
+def test_loops_whose_steps_are_kept() -> None:
+    def steps(x: Any, n: Any) -> Any:
+        return while_loop_stack_output(
+            lambda i, x, n: i < n, lambda i, x, n: (i + 1, x * 2), (n * 0, x), (n,)
+        )
+
+    x, n = torch.ones(2), torch.tensor(3)
+    program = torch.export.export(Of(steps), (x, n))
+    for times in (3, 5):
+        counts, values = program.run_decompositions().module()(x, torch.tensor(times))
+        assert counts.tolist() == list(range(1, times + 1))
+        assert values[-1].tolist() == [2.0**times] * 2
+
+
+def test_parts_for_fewer_bits() -> None:
+    def doubled(x: Any, y: Any) -> Any:
+        return (torch.sin(x) * y,)
+
+    x = torch.ones(3)
+    program = torch.export.export(Of(lambda x: invoke_quant_packed(doubled, x, x)[0] * 2), (x,))
+    assert targets(program)[0] == "higher_order.invoke_quant_packed"
+    assert program.module()(x).equal(torch.sin(x) * 2)
+    assert InvokeQuant(codegen_low_precision=False)(doubled, x, x, scheme="nf4")[0].equal(torch.sin(x))
+
+
+def test_converted_programs_are_of_any_sizes() -> None:
+    scripted = torch.jit.script(torch.nn.Linear(3, 2))
+    program = TS2EPConverter(scripted, (torch.ones(4, 3),)).convert()
+    x = torch.randn(7, 3)
+    assert program.module()(x).equal(scripted(x))
+
+
+def test_programs_of_programs_keep_constants_and_conversions() -> None:
+    class Held(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.t = torch.ones(2)
+
+        def forward(self, x: Any) -> Any:
+            return x.to(torch.float32) + self.t + torch.tensor([1.0, 2.0])
+
+    x = torch.ones(2)
+    program = torch.export.export(Held(), (x,))
+    again = torch.export.export(program.module(), (x,))
+    assert not dict(program.module().named_buffers())
+    assert list(again.graph_signature.lifted_tensor_constants) == ["t", "lifted_tensor_0"]
+    assert targets(again) == targets(program)
