@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rushlight import Tensor, fx, stack
+from rushlight import Tensor, fx, zeros_like
 from rushlight._dynamo.registry import eager, lookup_backend
-from rushlight._dynamo.utils import clone_inputs, same as same
-from rushlight.utils._pytree import tree_leaves
+from rushlight._dynamo.utils import same as same
 
 
 def _ops(gm: fx.GraphModule) -> int:
@@ -62,19 +61,44 @@ class EagerAndRecordGraphs:
         return eager(gm, example_inputs)
 
 
-def same_two_models(gm: Any, opt_gm: Any, example_inputs: Sequence[Any], only_fwd: bool = False) -> bool:
-    """Whether two modules give the same for copies of these inputs, also the same gradients."""
-    ways = (run_fwd_maybe_bwd(m, clone_inputs(example_inputs), only_fwd) for m in (gm, opt_gm))
-    return same(*ways, equal_nan=True)
+def requires_bwd_pass(out: Any) -> bool:
+    """Whether a model's result, or one in it, requires grad."""
+    if isinstance(out, Tensor):
+        return out.requires_grad
+    if isinstance(out, (list, tuple)):
+        return any(map(requires_bwd_pass, out))
+    if out is None or isinstance(out, int):
+        return False
+    raise NotImplementedError("Don't know how to reduce", type(out))
 
 
-def run_fwd_maybe_bwd(gm: Any, args: Any, only_fwd: bool = False) -> tuple[Any, list[Any]]:
-    """(what a module gives, the gradients of its parameters and inputs); only_fwd: no gradients."""
-    leaves = [t for t in (*gm.parameters(), *args) if isinstance(t, Tensor)]
-    for t in leaves:
-        t.grad = None
-    found = gm(*args)
-    outs = [t for t in tree_leaves(found) if isinstance(t, Tensor) and t.requires_grad]
-    if outs and not only_fwd:
-        stack([t.sum() for t in outs]).sum().backward()
-    return found, [t.grad for t in leaves]
+def reduce_to_scalar_loss(out: Any) -> Any:
+    """One number of a model's result: the mean of a tensor's elements, and of those of what is nested."""
+    if isinstance(out, Tensor):
+        return out.sum() / out.numel()
+    if type(out).__name__ in ("MaskedLMOutput", "Seq2SeqLMOutput", "CausalLMOutputWithCrossAttentions"):
+        return reduce_to_scalar_loss(out.logits)
+    if type(out).__name__ == "SquashedNormal":
+        return out.mean.sum()
+    if isinstance(out, (list, tuple, dict)):
+        values = out.values() if isinstance(out, dict) else out
+        return sum(map(reduce_to_scalar_loss, values)) / len(out)
+    raise NotImplementedError("Don't know how to reduce", type(out))
+
+
+def remove_optimized_module_prefix(name: str) -> str:
+    """A parameter's name in the module that was compiled."""
+    return name.removeprefix("_orig_mod.")
+
+
+def collect_results(model: Any, prediction: Any, loss: Any, example_inputs: Sequence[Any]) -> list[Any]:
+    """What a model gave, its loss, {name.grad: gradient}, {name: parameter}, {name: buffer}, the inputs' gradients.
+
+    The gradient of a parameter that has none is zeros.
+    """
+    parameters = {remove_optimized_module_prefix(name): p for name, p in model.named_parameters()}
+    grads = {f"{name}.grad": zeros_like(p) if p.grad is None else p.grad for name, p in parameters.items()}
+    buffers = {remove_optimized_module_prefix(name): b for name, b in model.named_buffers()}
+    inputs = (v for x in example_inputs for v in (x if isinstance(x, (tuple, list)) else (x,)))
+    found = (x.grad for x in inputs if isinstance(x, Tensor))
+    return [prediction, loss, grads, parameters, buffers, *found]
