@@ -8,6 +8,7 @@ from typing import Any
 
 from rushlight._engine.core.recording import TAPE
 from rushlight.jit.compiler.calls import declaration
+from rushlight.jit.compiler.function_schema import FunctionSchema
 from rushlight.jit.program import execute
 from rushlight.jit.program.codetext import function_text
 from rushlight.jit.program.containers import ScriptDict, ScriptList
@@ -32,7 +33,7 @@ def method(function: Function, original: Callable[..., Any] | None = None) -> Ca
                 return original(*args, **kwargs)
             return entry(*args, **kwargs)
 
-    vars(found).update(graph=graph_of(function), code=function_text(function), schema=declaration(function))
+    vars(found).update(graph=graph_of(function), code=function_text(function), schema=FunctionSchema(function))
     return found
 
 
@@ -136,7 +137,7 @@ class MethodHandle(Listings):
     def __init__(self, module: Any, function: Function) -> None:
         self._module, self._function = module, function
         self.name, self.qualified_name = function.name, function.qualname
-        self.schema = declaration(function)
+        self.schema = FunctionSchema(function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the method."""

@@ -19,6 +19,7 @@ from rushlight._engine.core.recording import TAPE
 from rushlight._engine.lazy import is_ours, our_module
 from rushlight.jit.annotations import Attribute
 from rushlight.jit.compiler.calls import declaration
+from rushlight.jit.compiler.function_schema import FunctionSchema
 from rushlight.jit.compiler.ignoring import LEFT
 from rushlight.jit.compiler.interfaces import incompatible, is_interface
 from rushlight.jit.compiler.names import (
@@ -28,8 +29,8 @@ from rushlight.jit.compiler.names import (
     class_type,
     compile_method,
     method_of,
-    unique,
 )
+from rushlight.jit.compiler.qualnames import known_types, unique
 from rushlight.jit.declarations import overloads_of, valid_constant
 from rushlight.jit.frontend import Source
 from rushlight.jit.handles import (
@@ -64,7 +65,6 @@ from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import Parameter, is_lazy
 
 _INTERNAL = frozenset((*Module().__dict__, "_texts", "_told"))
-_known: dict[Any, ClassType] = {}
 _TABLES = ("_parameters", "_buffers", "_modules")
 _with_texts: set[str] = set()  # names of types whose methods come from texts
 
@@ -89,9 +89,9 @@ class ScriptFunction(Listings):
         raise _no_pickle("ScriptFunction")
 
     @property
-    def schema(self) -> str:
+    def schema(self) -> FunctionSchema:
         """name(arguments) -> result."""
-        return declaration(self._function)
+        return FunctionSchema(self._function)
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
         """Call the function; the graph that ran: all that it calls is in it."""
@@ -577,12 +577,13 @@ def describe(module: Module) -> ClassType:
         owner.hooks,
         forward := _forward_of(module),
     )
-    if key not in _known:
-        _known[key] = owner
+    if key not in known_types:
+        known_types[key] = owner
         owner.qualname = unique(qualified(cls))
         _flat_weights(module, owner)
         owner.compile = lambda name: _compile(owner, name, forward)
-    return _known[key]
+    found: ClassType = known_types[key]
+    return found
 
 
 def _compile(owner: ClassType, name: str, forward: Any) -> Function | None:

@@ -234,6 +234,6 @@ def test_unions_are_named_as_pytorch_does():
     def second(x: str | int | None) -> int:
         return 1
 
-    assert "Union(float, int, str)" in torch.jit.script(first).schema
+    assert "Union(float, int, str)" in str(torch.jit.script(first).schema)
     assert "Union[int, NoneType, str]" in torch.jit.script(second).code
     assert torch.jit.script(second)(None) == 1

@@ -74,6 +74,9 @@ class TensorMeta(AskedByClass):
         return sorted({*type.__dir__(cls), *completion.names("Tensor")})
 
 
+TensorMeta.__name__ = TensorMeta.__qualname__ = "_TensorMeta"  # as PyTorch calls it
+
+
 class Tensor(Operators, Geometry, Conversion, Gradient, Older, OtherKinds, metaclass=TensorMeta):
     """A multi-dimensional array; make one with torch.tensor, torch.zeros, torch.from_numpy, ..."""
 

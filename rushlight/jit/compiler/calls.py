@@ -41,6 +41,7 @@ _OPS = {
     "abs": "prim::abs",
     "max": "prim::max",
     "min": "prim::min",
+    "id": "prim::id",
     "complex": "aten::Complex",
     **{
         name: f"aten::{name}"

@@ -185,7 +185,7 @@ class Conditions(Calls):
                 node, f"hasattr's first argument must be an object or NamedTuple, {shown} instead"
             )
         owner = value.type.cls
-        if name in owner.fields or name in owner.constants:
+        if name in owner.fields or name in owner.constants or name in owner.overloads:
             return True
         if name in owner.extras:
             return self.names.uncompilable(owner, name) is None

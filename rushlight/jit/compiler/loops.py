@@ -35,6 +35,12 @@ class Loops(Conditions):
         """for: a prim::Loop over a number or a list; unrolled over tuples and modules. An error for else."""
         if node.orelse:
             raise NotSupportedError(self.source, node, "else branches of for loops aren't supported")
+        if isinstance(node.target, ast.Starred):
+            raise self.error(
+                node,
+                "A Starred expression may only appear on the lhs within the presence of another non-starred "
+                "expression",
+            )
         if isinstance(node.iter, ast.Tuple) and self.source.file == "<string>" and _bare(node.iter):
             raise self.error(node, "List of iterables is not supported currently")
         found = self.iterable(node.iter)

@@ -137,7 +137,7 @@ class Names:
         """A Python value as a constant and its type; TypeError where there is none."""
         if isinstance(value, Enum):
             return value, of_value(value)
-        if isinstance(value, (dtype, torch.layout, torch.memory_format)):
+        if isinstance(value, (dtype, torch.layout, torch.memory_format)) or type(value).__name__ == "qscheme":
             return runtime.code(value), INT
         if isinstance(value, torch.device):
             return value, DEVICE

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 _taken: dict[str, int] = {}
+known_types: dict[Any, Any] = {}  # the types of modules, which like modules share
 _tuples: dict[str, object] = {}  # what fields named tuples have
 _read: dict[str, object] = {}  # ... those of files, each of which has names of its own
 
@@ -35,7 +37,8 @@ def free_for(name: str, fields: object) -> str:
 
 
 def forget_names() -> None:
-    """Let names of functions and classes begin anew, as in a fresh program."""
+    """Let names of functions and classes begin anew, as in a fresh program; modules get types of their own."""
+    known_types.clear()
     _taken.clear()
     _tuples.clear()
     _read.clear()

@@ -11,7 +11,7 @@ from rushlight._engine.tensors.tensor import Tensor
 from rushlight.jit.frontend import Source
 from rushlight.jit.program.execute import castable
 from rushlight.jit.program.schema import REQUIRED
-from rushlight.jit.program.types import TENSOR, Type
+from rushlight.jit.program.types import ATOMS, TENSOR, Type
 
 _IGNORED = re.compile(r"# type: ignore(\[[a-zA-Z-]+\])?$")
 _MISSPELT = re.compile(r"#[\t ]*type[\t ]*:[\t ]*\(.*->")
@@ -143,8 +143,7 @@ _OPERATORS = {
 def check_type(node: Any, compiler: Any) -> None:
     """Raise for an annotation, in a program that is given as text, that is no type but a computation."""
     if isinstance(node, ast.Subscript):
-        for part in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
-            check_type(part, compiler)
+        _check_generic(node, compiler)
         return
     operator: Any = type(getattr(node, "op", None))
     told = _OPERATORS.get(operator)
@@ -153,6 +152,26 @@ def check_type(node: Any, compiler: Any) -> None:
         told = "const"
     if told is not None:
         raise compiler.error(node, f"Expression of type {told} cannot be used in a type expression")
+
+
+def _check_generic(node: ast.Subscript, compiler: Any) -> None:
+    """The same for a type with parts."""
+    if not isinstance(node.value, (ast.Name, ast.Attribute)):
+        raise compiler.error(node, "Subscripted type must be a type identifier")
+    name = getattr(node.value, "id", "")
+    if name in ATOMS:
+        raise compiler.error(node, f"Unknown type constructor {name}")
+    listed = isinstance(node.slice, ast.Tuple)
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    line = compiler.source.lines[node.slice.lineno - 1]
+    if listed and parts and line[node.slice.col_offset : node.slice.col_offset + 1] == "(":
+        parts = [node.slice]
+    for part in parts:
+        if isinstance(part, ast.Tuple) and part.elts and name == "Tuple":
+            raise compiler.error(
+                part.elts[0], "Tuple literal in Tuple type annotation must not have any elements!"
+            )
+        check_type(part, compiler)
 
 
 def no_type(message: str, node: Any, compiler: Any) -> Exception:

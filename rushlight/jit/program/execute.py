@@ -173,6 +173,8 @@ class PythonWriter(Writer):
             self.argument(v, schema.parameters[i].raw if schema and i < len(schema.parameters) else "")
             for i, v in enumerate(node.inputs)
         ]
+        if node.kind in ("aten::tensor", "aten::as_tensor") and _perhaps_empty(node.inputs[0]):
+            shown[0] = f"rt.elements({shown[0]}, {_element(node.inputs[0].type).kind!r})"
         form = self.form(node)
         if isinstance(form, Template):
             return form.write(shown, self.bind)
@@ -288,6 +290,17 @@ def _of_type(value: Any, t: Type) -> Any:
             f"{type(value).__name__}.\nValue: {value}"
         )
     return runtime.handed(fitting, t)
+
+
+def _perhaps_empty(value: Value) -> bool:
+    """Whether it is a list that may have no elements, which then do not say what a tensor of them holds."""
+    made = value.node is not None and value.node.kind == "prim::ListConstruct" and value.node.inputs
+    return value.type.kind == "List" and (not made or value.type.args[0].kind in ("List", "Tensor"))
+
+
+def _element(t: Type) -> Type:
+    """What the lists of lists of a type hold."""
+    return _element(t.args[0]) if t.kind == "List" else t
 
 
 def method_of(found: Any, name: str) -> Callable[..., Any]:

@@ -14,6 +14,8 @@ from functools import cmp_to_key
 from typing import Any
 from weakref import WeakValueDictionary
 
+import numpy as np
+
 import rushlight as torch
 from rushlight._engine.core import callers
 from rushlight.jit.awaiting import (
@@ -36,6 +38,8 @@ _DTYPES = (
 _LISTS = {
     "ScalarType": _DTYPES,
     "Layout": "strided sparse_coo sparse_csr _mkldnn sparse_csc sparse_bsr sparse_bsc jagged".split(),
+    "QScheme": "per_tensor_affine per_channel_affine per_tensor_symmetric per_channel_symmetric "
+    "per_channel_affine_float_qparams".split(),
     "MemoryFormat": ["contiguous_format", "preserve_format", "channels_last", "channels_last_3d"],
 }
 REDUCTIONS = ("none", "mean", "sum")
@@ -44,7 +48,7 @@ LAST: list[Any] = [None]  # the compiled function that Python called last
 
 
 def code(found: Any) -> int:
-    """The number of a dtype, layout or memory format."""
+    """The number of a dtype, layout, scheme of quantization or memory format."""
     name = str(found).removeprefix("torch.")
     return next(names.index(name) for names in _LISTS.values() if name in names)
 
@@ -52,6 +56,22 @@ def code(found: Any) -> int:
 def decode(kind: str, number: Any) -> Any:
     """The dtype ("ScalarType"), layout or memory format of a number, or None."""
     return number if not isinstance(number, int) else getattr(torch, _LISTS[kind][number])
+
+
+def elements(data: Any, kind: str) -> Any:
+    """What torch.tensor makes a tensor of; a list without elements says by its type what it would hold."""
+    if kind == "Tensor":
+        empty = (
+            "\nEmpty lists default to List[Tensor]. Add a "
+            "variable annotation to the assignment to create an empty list of another type "
+            "(torch.jit.annotate(List[T, []]) where T is the type of elements in the list for Python 2)"
+        )
+        raise RuntimeError("Input must be of ints, floats, or bools, got Tensor" + ("" if data else empty))
+    first = data
+    while isinstance(first, list) and first:
+        first = first[0]
+    empty = isinstance(first, list) and kind in ("int", "bool")
+    return np.array(data, dtype=np.int64 if kind == "int" else np.bool_) if empty else data
 
 
 def fail(shown: str, message: str, kind: str | None = None) -> Any:

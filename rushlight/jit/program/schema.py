@@ -221,6 +221,8 @@ def bind(formal: Type, actual: Type, bound: dict[Any, Type]) -> Type | None:
     if formal.kind == "var":
         if formal.cls.__qualname__ == "AnyEnumType" and actual.kind != "Enum":
             return None
+        if formal.cls.__qualname__ == "AnyClassType" and actual.kind != "Class":
+            return None
         known = bound.get(formal.cls)
         found = actual if known is None else unify(known, actual)
         if found is not None:

@@ -466,6 +466,11 @@ def index_of_device(device: torch.device) -> int | None:
     return device.index
 
 
+@plain("prim::id")
+def identity(x: Any) -> int:
+    return 0 if x is None else id(x)
+
+
 @plain("warn")
 def warn(message: str, stacklevel: int) -> None:
     return rt.warn(message)

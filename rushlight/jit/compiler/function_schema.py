@@ -1,0 +1,63 @@
+"""What a compiled function says of its arguments and results: torch.FunctionSchema."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from rushlight.jit.compiler.calls import declaration
+from rushlight.jit.program.graphtypes import Type, typed
+from rushlight.jit.program.ir import Function
+from rushlight.jit.program.schema import REQUIRED
+from rushlight.jit.program.types import NONE
+
+
+class Argument(NamedTuple):
+    """One argument, or one result, which has no name."""
+
+    name: str
+    type: Type
+    default_value: Any = None
+    kwarg_only: bool = False
+    defaulted: bool = False
+    N: int | None = None  # of a list for which one number may stand, how many it has
+
+    def has_default_value(self) -> bool:
+        """Whether a call may leave it out."""
+        return self.defaulted
+
+
+class FunctionSchema:
+    """name(arguments) -> result, of a compiled function."""
+
+    overload_name = ""
+    is_mutable = False
+
+    def __init__(self, function: Function) -> None:
+        self.name, self._text = function.name, declaration(function)
+        last = len(function.arguments) - function.named_only
+        self.arguments = [
+            Argument(
+                name,
+                typed(t),
+                None if default is REQUIRED else default,
+                place >= last,
+                default is not REQUIRED,
+                function.repeated.get(name),
+            )
+            for place, (name, t, default) in enumerate(function.arguments)
+        ]
+        self.returns = [Argument("", typed(function.returns or NONE))]
+
+    def __str__(self) -> str:
+        return self._text
+
+    __repr__ = __str__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FunctionSchema) and self._text == other._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+
+FunctionSchema.__module__ = "torch"
