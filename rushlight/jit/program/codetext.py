@@ -19,10 +19,12 @@ from rushlight.jit.program.writing import Writer
 _PLAIN = (int, float, bool, str, complex, type(None))
 
 
-def _literal(value: Any, t: Type) -> str | None:
-    """A list or dict of numbers and text as code that says its type; None for anything else."""
+def _literal(value: Any, t: Type, tensor: Callable[[Any], str]) -> str | None:
+    """A list or dict of numbers and text as code that says its type, a tuple by its parts; None for anything
+    else. tensor: gives the text of parts that have no spelling.
+    """
     if t.kind == "Tuple" and t.cls is None and isinstance(value, tuple) and len(value) == len(t.args):
-        return _tuple(value, t)
+        return _tuple(value, t, tensor)
     if t.kind not in ("List", "Dict") or not isinstance(value, (list, dict)):
         return None
     parts = [*value, *value.values()] if isinstance(value, dict) else value
@@ -34,13 +36,13 @@ def _literal(value: Any, t: Type) -> str | None:
     return f"annotate({t}, [{', '.join(map(spell, value))}])"
 
 
-def _tuple(value: tuple[Any, ...], t: Type) -> str | None:
-    """A tuple of numbers, text and what is made of these; None for anything else."""
-    found = [
-        spell(v) if isinstance(v, _PLAIN) else _literal(v, a) for v, a in zip(value, t.args, strict=True)
+def _tuple(value: tuple[Any, ...], t: Type, tensor: Callable[[Any], str]) -> str | None:
+    """A tuple by its parts; None for an empty one."""
+    texts = [
+        spell(v) if isinstance(v, _PLAIN) else _literal(v, a, tensor) or tensor(v)
+        for v, a in zip(value, t.args, strict=True)
     ]
-    texts = [text for text in found if text is not None]
-    return f"({', '.join(texts)}{',' * (len(texts) == 1)})" if len(texts) == len(value) > 0 else None
+    return f"({', '.join(texts)}{',' * (len(texts) == 1)})" if texts else None
 
 
 class CodeWriter(Writer):
@@ -103,7 +105,7 @@ class CodeWriter(Writer):
             return spell(value)
         if isinstance(value, (torch.dtype, torch.layout, torch.memory_format)):
             return str(code(value))
-        literal = _literal(value, node.output.type)
+        literal = _literal(value, node.output.type, self.tensor)
         if literal is not None:
             return literal
         return f'torch.device("{value}")' if node.output.type.kind == "Device" else self.tensor(value)
