@@ -145,6 +145,19 @@ def parsed(function: Any) -> tuple[ast.FunctionDef, Source]:
     return found, source
 
 
+def get_jit_def(fn: Any, def_name: str, self_name: str | None = None, is_classmethod: bool = False) -> Any:
+    """A function's tree, in PyTorch's words and with this name; str(tree) shows it, tree.range() where it is.
+
+    self_name: the first argument, an object of a class of this name, has no type in the tree otherwise.
+    """
+    from rushlight.jit.compiler.trees import TreeBuilder  # what few programs need
+
+    tree, source = parsed(fn)
+    if self_name is not None and tree.args.args:
+        tree.args.args[0].annotation = ast.copy_location(ast.Name(self_name, ast.Load()), tree.args.args[0])
+    return TreeBuilder(source).function(tree, def_name)
+
+
 def generated(function: Any) -> bool:
     """Whether a dataclass has made the function, which then has no text."""
     return bool(inspect.unwrap(function).__code__.co_filename == "<string>")

@@ -9,6 +9,7 @@ import rushlight as torch
 from rushlight.jit.program.folding import constant_of, is_constant, random
 from rushlight.jit.program.graphs import Graph
 from rushlight.jit.program.ir import (
+    Example,
     Block,
     Function,
     Node,
@@ -255,3 +256,4 @@ def refine_tuple_types(block: Block) -> None:
             parts = tuple(v.type for v in node.inputs)
             if len(parts) == len(node.output.type.args):
                 node.output.type = type(node.output.type)("Tuple", parts, node.output.type.cls)
+                node.output.example = Example(parts=tuple(v.example for v in node.inputs))

@@ -261,9 +261,13 @@ def _default(value: Any) -> str:
 
 def type_text(value: Value) -> str:
     """A value's type as graphs write it; of a tensor also what is known of it."""
-    if value.example is None or value.type.kind != "Tensor":
-        return shown(value.type)
-    return tensor_text(value.example)
+    return _known_text(value.type, value.example)
+
+
+def _known_text(t: Type, known: Example | None) -> str:
+    if known is not None and known.parts and t.kind == "Tuple":
+        return f"({', '.join(map(_known_text, t.args, known.parts))})"
+    return shown(t) if known is None or t.kind != "Tensor" else tensor_text(known)
 
 
 def tensor_text(known: Example) -> str:

@@ -27,6 +27,7 @@ class Example:
     strides: tuple[int, ...] | None = None
     device: Any = None
     requires_grad: bool | None = None
+    parts: tuple[Example | None, ...] = ()  # of a tuple: what is known of its parts
 
     @property
     def complete(self) -> bool:

@@ -31,6 +31,7 @@ from rushlight.jit.program.types import BOOL, NONE, TENSOR, ClassType, Type, of_
 from rushlight.jit.state import OUT_OF_PLACE, STACK
 from rushlight.jit.tracing.checking import check, copies
 from rushlight.jit.tracing.lifting import lift
+from rushlight.jit.tracing.naming import know_tuples
 from rushlight.jit.tracing.traced import TracedInt, TracerWarning, TracingCheckError, _plain
 from rushlight.jit.tracing.tracer import _AT, Tracer
 from rushlight.nn.modules.base.hooks import register_module_forward_hook, register_module_forward_pre_hook
@@ -239,6 +240,7 @@ def _record(call: Any, function: Function, module: Any, inputs: tuple[Any, ...],
     function.block.finish([result])
     sweep(function.block)
     lift(function.block)
+    know_tuples(function.block)
 
 
 @_may_replace_writes

@@ -34,6 +34,7 @@ from rushlight.jit.program.ir import Block, Example, Function, Value, read
 from rushlight.jit.program.types import INT, NONE, TENSOR, Type
 from rushlight.jit.state import OUT_OF_PLACE, paused, tracing
 from rushlight.jit.tracing.indices import plain_numbers, without_dots
+from rushlight.jit.tracing.naming import name_of
 from rushlight.jit.tracing.traced import (
     SHARED,
     TracedInt,
@@ -176,6 +177,8 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
         """The program's value for an argument."""
         known = self.values.get(id(found))
         if known is not None:
+            if not known.hint and isinstance(found, TracedTensor):
+                known.hint = name_of(found, _PACKAGE)
             return known
         if isinstance(found, SparseTensor) and any(id(part) in self.values for part in found.parts):
             return self.sparse(found)
