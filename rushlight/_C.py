@@ -72,6 +72,8 @@ _HOMES = {
     "LoggerBase": ("jit._logging", "LoggerBase"),
     "AggregationType": ("jit._logging", "AggregationType"),
     "_logging_set_logger": ("jit._logging", "set_logger"),
+    "CompilationUnit": ("jit.units", "CompilationUnit"),
+    "_ivalue_debug_python_object": ("jit.handles", "python_object"),
     "InferredType": ("jit.program.graphtypes", "InferredType"),
     "PyTorchFileReader": ("serialization", "PyTorchFileReader"),
     "PyTorchFileWriter": ("serialization", "PyTorchFileWriter"),

@@ -1,4 +1,4 @@
-"""torch._dynamo.debug_utils: whether two models give the same, and the same gradients, for the same inputs."""
+"""torch._dynamo.debug_utils: whether two models give the same for the same inputs, gradients too."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def same_two_models(
 def backend_accuracy_fails(
     gm: Any, example_inputs: Sequence[Any], compiler_fn: Any, only_fwd: bool = False, **ways: bool
 ) -> bool:
-    """Whether what compiler_fn makes of a graph gives something else than the graph; `ways`: same_two_models'."""
+    """Whether what compiler_fn makes of a graph gives something else; `ways`: same_two_models'."""
     try:
         compiled = compiler_fn(deepcopy(gm), clone_inputs_retaining_gradness(example_inputs))
         return not same_two_models(gm, compiled, example_inputs, only_fwd, **ways)

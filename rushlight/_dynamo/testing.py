@@ -92,7 +92,8 @@ def remove_optimized_module_prefix(name: str) -> str:
 
 
 def collect_results(model: Any, prediction: Any, loss: Any, example_inputs: Sequence[Any]) -> list[Any]:
-    """What a model gave, its loss, {name.grad: gradient}, {name: parameter}, {name: buffer}, the inputs' gradients.
+    """What a model gave, its loss, tables of its gradients ("name.grad"), parameters and buffers, and the
+    gradients of its inputs.
 
     The gradient of a parameter that has none is zeros.
     """

@@ -379,6 +379,8 @@ def fits(kind: str, value: Any, numbers: bool) -> bool:
         return isinstance(value, torch.Tensor) or (numbers and isinstance(value, Number))
     if isinstance(value, torch.Tensor):
         return False
+    if kind.endswith("][]"):
+        return isinstance(value, (list, tuple)) and all(fits(kind[:-2], v, False) for v in value)
     if "[" in kind:
         items, one = value if isinstance(value, (list, tuple)) else [value], kind.split("[")[0]
         return (isinstance(value, (list, tuple)) or kind[-2].isdigit()) and all(

@@ -59,3 +59,20 @@ class _Compiled(MutableMapping[Any, Any]):
 
 
 _jit_caching_layer = _Compiled()
+
+
+class _PythonUnit:
+    """All functions that Python programs have compiled."""
+
+    def get_functions(self) -> list[Any]:
+        """These, in the order in which they were compiled."""
+        from rushlight.jit.modules import ScriptFunction  # what it needs, jit, imports this file
+
+        return [ScriptFunction(found, original) for original, found in _jit_caching_layer._known.items()]
+
+    def find_function(self, name: str) -> Any:
+        """A function by its qualified name; None where there is none."""
+        return next((f for f in self.get_functions() if f.qualified_name == name), None)
+
+
+_python_cu = _PythonUnit()

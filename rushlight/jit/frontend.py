@@ -150,12 +150,12 @@ def get_jit_def(fn: Any, def_name: str, self_name: str | None = None, is_classme
 
     self_name: the first argument, an object of a class of this name, has no type in the tree otherwise.
     """
-    from rushlight.jit.compiler.trees import TreeBuilder  # what few programs need
+    from rushlight.jit.compiler.trees import tree_of  # what few programs need
 
     tree, source = parsed(fn)
     if self_name is not None and tree.args.args:
         tree.args.args[0].annotation = ast.copy_location(ast.Name(self_name, ast.Load()), tree.args.args[0])
-    return TreeBuilder(source).function(tree, def_name)
+    return tree_of(tree, source, def_name)
 
 
 def generated(function: Any) -> bool:

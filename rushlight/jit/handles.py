@@ -33,7 +33,9 @@ def method(function: Function, original: Callable[..., Any] | None = None) -> Ca
                 return original(*args, **kwargs)
             return entry(*args, **kwargs)
 
-    vars(found).update(graph=graph_of(function), code=function_text(function), schema=FunctionSchema(function))
+    vars(found).update(
+        graph=graph_of(function), code=function_text(function), schema=FunctionSchema(function)
+    )
     return found
 
 
@@ -71,6 +73,11 @@ def taken_over(value: Any, t: Type) -> Any:
     if t.kind == "Tuple" and t.cls is None and len(t.args) == tuple.__len__(value):
         parts = tuple.__iter__(value)  # whatever a class made of tuple answers
         return tuple(taken_over(v, part) for v, part in zip(parts, t.args, strict=True))
+    return value
+
+
+def python_object(value: Any) -> Any:
+    """A Python object as compiled code hands it on: the object."""
     return value
 
 

@@ -121,6 +121,14 @@ class CompilationUnit:
                 raise RuntimeError(f"method '{tree.name}' already defined.")
             look(tree.name)
 
+    def create_function(self, qualified_name: str, graph: Any) -> ScriptFunction:
+        """A function that runs a graph, under a name."""
+        from rushlight.jit.passes.basic import function_of  # it imports much that few programs need
+
+        name = qualified_name.rpartition(".")[2]
+        self._functions[name] = made = function_of(name, graph)
+        return made
+
     def get_functions(self) -> list[ScriptFunction]:
         """All functions, in order."""
         return list(self._functions.values())

@@ -29,7 +29,7 @@ from rushlight.library.fallback import falls_back, followed
 from rushlight.library.inferring import infer_schema as infer_schema
 from rushlight.library.registration import checked, get_kernel as get_kernel, there_already
 from rushlight.ops import NAMESPACES
-from rushlight.ops._schemas import Schema, parsed
+from rushlight.ops._schemas import Schema, misfit, parsed
 
 with open(os.path.join(os.path.dirname(__file__), "keys.tsv"), encoding="utf-8") as _file:
     _keys_line, _tags_line = [line.split("\t") for line in _file]
@@ -161,9 +161,9 @@ class CustomOpDef:
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise (RuntimeError if self._schema else TypeError)(
-                f"{self._name}(): {error}. Declaration: {self._schema}"
-            ) from None
+            if self._schema is None:
+                raise TypeError(f"{self._name}(): {error}. Declaration: None") from None
+            raise RuntimeError(misfit(self._schema, args, kwargs)) from None
         for p in self._schema.arguments if self._schema else ():
             value = bound.arguments.get(p.name)
             undefined = value is None and p.type == "Tensor"

@@ -42,6 +42,7 @@ _WHEN_ASKED = {
     "torchvision": ("rushlight_vision", "rushlight_vision.extension"),
     "prims": ("rushlight", "rushlight._prims"),
     "prim": ("rushlight", "rushlight.ops.prim"),
+    "_test": ("rushlight", "rushlight.ops.examples"),
     "_c10d_functional": ("rushlight", "rushlight.distributed.communication.exported"),
 }
 

@@ -125,6 +125,26 @@ class Schema(NamedTuple):
         return hash((self.namespace, self.text))
 
 
+def misfit(schema: Schema, args: Any, kwargs: Any) -> str:
+    """Why arguments, of types that would do, are not those of a signature, in PyTorch's words."""
+    params = schema.arguments
+    positional = [p for p in params if not p.kwarg_only]
+    if len(args) > len(positional):
+        return (
+            f"{schema.name}() expected at most {len(positional)} argument(s) but received {len(args)} "
+            f"argument(s). Declaration: {schema}"
+        )
+    for p in [*params[len(args) :]]:
+        if p.name not in kwargs and not p.has_default_value():
+            return f"{schema.name}() is missing value for argument '{p.name}'. Declaration: {schema}"
+    names = [p.name for p in params]
+    for name in kwargs:
+        if name not in names:
+            return f"Unknown keyword argument '{name}' for operator '{schema.name}'. Schema: {schema}"
+    twice = next((name for name in kwargs if name in names[: len(args)]), "")
+    return f"{schema.name}() got multiple values for argument '{twice}'. Declaration: {schema}"
+
+
 _VALUES = {"None": None, "True": True, "False": False, "Mean": 1}
 
 

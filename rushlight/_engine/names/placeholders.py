@@ -224,6 +224,10 @@ class _AbsentModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         return attribute(self.__dict__["__name__"], name)
 
+    def __repr__(self) -> str:
+        full = torch_name(self.__name__)
+        return f"<module {full!r} from 'torch.ops'>" if full.startswith("torch.ops.") else super().__repr__()
+
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *names(torch_name(self.__name__).removeprefix("torch."))})
 

@@ -37,7 +37,7 @@ def free_for(name: str, fields: object) -> str:
 
 
 def forget_names() -> None:
-    """Let names of functions and classes begin anew, as in a fresh program; modules get types of their own."""
+    """Let names of functions and classes begin anew, as in a fresh program, and types of modules."""
     known_types.clear()
     _taken.clear()
     _tuples.clear()

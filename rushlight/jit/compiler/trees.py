@@ -1,4 +1,4 @@
-"""A function's tree as PyTorch's own compiler begins with, which programs print: torch.jit.frontend.get_jit_def."""
+"""The trees that PyTorch's own compiler begins with, which programs print: frontend.get_jit_def."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ _OPERATORS: dict[type[ast.AST], str] = {
 }
 
 
-class TreeBuilder:
+class _Builder:
     """Makes trees of Python's."""
 
     def __init__(self, source: Source) -> None:
@@ -121,7 +121,9 @@ class TreeBuilder:
 
     def param(self, arg: ast.arg, by_name: bool) -> Tree:
         """One parameter; its default is not in the tree."""
-        return Tree("param", _ident(arg.arg), self.perhaps(arg.annotation), Tree("option"), Tree(str(by_name)))
+        return Tree(
+            "param", _ident(arg.arg), self.perhaps(arg.annotation), Tree("option"), Tree(str(by_name))
+        )
 
     def of_FunctionDef(self, node: ast.FunctionDef) -> Tree:
         return self.function(node, node.name)
@@ -130,7 +132,9 @@ class TreeBuilder:
         return Tree("assign", self.several(node.targets), self.perhaps(node.value), Tree("option"))
 
     def of_AnnAssign(self, node: ast.AnnAssign) -> Tree:
-        return Tree("assign", self.several([node.target]), self.perhaps(node.value), self.perhaps(node.annotation))
+        return Tree(
+            "assign", self.several([node.target]), self.perhaps(node.value), self.perhaps(node.annotation)
+        )
 
     def of_AugAssign(self, node: ast.AugAssign) -> Tree:
         operator = Tree(_OPERATORS[type(node.op)])
@@ -237,6 +241,11 @@ class TreeBuilder:
 
     def of_Slice(self, node: ast.Slice) -> Tree:
         return Tree("slice expr", *map(self.perhaps, (node.lower, node.upper, node.step)))
+
+
+def tree_of(node: ast.FunctionDef, source: Source, name: str) -> Tree:
+    """The tree of a function under a name."""
+    return _Builder(source).function(node, name)
 
 
 def _ident(name: str) -> Tree:

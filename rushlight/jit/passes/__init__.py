@@ -62,6 +62,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "_jit_pass_fuse_linear": patterns.fuse_linear,
     "_jit_pass_fuse_add_relu": patterns.fuse_add_relu,
     "_jit_pass_batch_mm": structure.over(products.batch_mm),
+    "_jit_pass_decompose_ops": structure.over(products.decompose),
+    "_jit_interpret_graph": basic.interpret,
+    "_jit_get_operation": basic.operation,
     "_jit_try_infer_type": inferred.try_infer_type,
     "parse_ir": graphreader.parse_ir,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import rushlight as torch
 from rushlight.jit.compiler.names import unique
 from rushlight.jit.freezing import optimizations
 from rushlight.jit.freezing.module import frozen, simplify
@@ -120,6 +121,22 @@ def function_of(name: str, graph: Graph) -> ScriptFunction:
         made.block.finish([made.block.add("prim::TupleConstruct", results, [kind]).output])
     made.returns, made.finished = copied.block.ending.inputs[0].type, True
     return ScriptFunction(made)
+
+
+def interpret(graph: Graph, inputs: Sequence[Any]) -> Any:
+    """What a graph gives for these inputs."""
+    return function_of("interpreted", graph)(*inputs)
+
+
+def operation(kind: str) -> tuple[Any, list[str]]:
+    """An op by its name, "aten::add", and what its overloads are called; those of PyTorch's tensors first."""
+    space, _, name = kind.partition("::")
+    found = [schema.overload or "" for schema in schemas.named(kind)]
+    if not found:
+        return None, []
+    op = getattr(getattr(torch.ops, space), name, None)
+    known = [] if op is None or not hasattr(op, "overloads") else op.overloads()
+    return op, sorted(found, key=lambda overload: (overload or "default") not in known)
 
 
 def functions_of(module: Any) -> list[Function]:

@@ -29,6 +29,19 @@ def batch_mm(block: Block) -> None:
         _sides(one, products)
 
 
+def decompose(block: Block) -> None:
+    """Write addmm, where it multiplies neither part by a number, as a product and a sum."""
+    for node in list(walk(block)):
+        if node.kind != "aten::addmm" or not all(is_constant(v) for v in node.inputs[3:5]):
+            continue
+        if any(constant_of(v) != 1 for v in node.inputs[3:5]):
+            continue
+        product = _before(node, "aten::mm", node.inputs[1:3], 1).output
+        whole = _before(node, "aten::add", [node.inputs[0], product, node.inputs[4]], 1).output
+        replace(node.output, whole)
+        remove(node)
+
+
 def _leaves(node: Node | None, products: set[Node], within: Block) -> Iterator[Node] | None:
     """The products that a sum is of; None where it is of something else."""
     if node is None or node.block is not within:

@@ -9,8 +9,8 @@ import rushlight as torch
 from rushlight.jit.program.folding import constant_of, is_constant, random
 from rushlight.jit.program.graphs import Graph
 from rushlight.jit.program.ir import (
-    Example,
     Block,
+    Example,
     Function,
     Node,
     Value,

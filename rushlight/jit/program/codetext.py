@@ -28,12 +28,16 @@ def _literal(value: Any, t: Type, tensor: Callable[[Any], str]) -> str | None:
     if t.kind not in ("List", "Dict") or not isinstance(value, (list, dict)):
         return None
     parts = [*value, *value.values()] if isinstance(value, dict) else value
-    if not all(isinstance(part, (int, float, str, type(None))) for part in parts):
+    if any(isinstance(part, (torch.Tensor, Enum)) for part in parts) or not t.args:
         return None
+
+    def part_text(part: Any) -> str:
+        return spell(part) if isinstance(part, _PLAIN) else _literal(part, t.args[-1], tensor) or tensor(part)
+
     if isinstance(value, dict):
-        inside = ", ".join(f"{spell(k)}: {spell(v)}" for k, v in value.items())
+        inside = ", ".join(f"{part_text(k)}: {part_text(v)}" for k, v in value.items())
         return f"annotate({t}, {{{inside}}})"
-    return f"annotate({t}, [{', '.join(map(spell, value))}])"
+    return f"annotate({t}, [{', '.join(map(part_text, value))}])"
 
 
 def _tuple(value: tuple[Any, ...], t: Type, tensor: Callable[[Any], str]) -> str | None:

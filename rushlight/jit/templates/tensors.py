@@ -187,6 +187,8 @@ def shape_as_tensor(x: Tensor) -> Tensor:
 def tensor(data: Any, dtype: torch.dtype | None, device: torch.device | None, requires_grad: bool) -> Tensor:
     try:
         return torch.tensor(data, dtype=dtype, device=device, requires_grad=requires_grad)
+    except ValueError as error:  # rows of different lengths
+        raise RuntimeError(str(error).replace("expected sequence", "Expected sequence")) from None
     except RuntimeError as error:
         if "Could not infer dtype of NoneType" not in str(error):
             raise

@@ -1,0 +1,156 @@
+"""What PyTorch's own tests of TorchScript found."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+
+import rushlight as torch
+from rushlight import nn
+
+
+def again(module: Any) -> Any:
+    file = io.BytesIO()
+    torch.jit.save(module, file)
+    file.seek(0)
+    return torch.jit.load(file)
+
+
+def test_modules_get_types_anew_when_the_registry_is_cleared() -> None:
+    torch.jit.script(nn.Sequential(nn.Identity()))
+    torch._C._jit_clear_class_registry()
+    nested = torch.jit.script(nn.Sequential(nn.Sequential(nn.Identity())))
+    assert again(nested)(torch.ones(1)).item() == 1.0
+
+
+def test_lists_without_elements_say_what_a_tensor_of_them_holds() -> None:
+    unit = torch.jit.CompilationUnit("""
+    def of_ints():
+        empty: List[int] = []
+        return torch.tensor(empty), torch.as_tensor([empty, empty])
+
+    def of_nothing():
+        return torch.tensor([])
+
+    def of_rows():
+        return torch.tensor([[1, 2], [3]])
+    """)
+    one, two = unit.of_ints()
+    assert one.dtype is two.dtype is torch.int64 and two.shape == (2, 0)
+    with pytest.raises(RuntimeError, match=r"Empty lists default to List\[Tensor\]"):
+        unit.of_nothing()
+    with pytest.raises(RuntimeError, match="Expected sequence of length 2"):
+        unit.of_rows()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "torch.tensor(1), torch.jit.annotate(List[str], [])",
+        "{0.5: torch.jit.annotate(List[str], [])}",
+        "[torch.jit.annotate(List[int], [])]",
+    ],
+)
+def test_constants_keep_their_types_in_files(value: str) -> None:
+    function = torch.jit.CompilationUnit(f"def f():\n    return {value}").f
+    torch._C._jit_pass_constant_propagation(function.graph)
+    assert again(function)() == function()
+
+
+def test_schemes_of_quantization_are_numbers_and_overloaded_methods_are_there() -> None:
+    class Scheme(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.scheme = torch.per_tensor_affine
+
+        def forward(self) -> tuple[bool, bool]:
+            return self.scheme == torch.per_tensor_symmetric, hasattr(self, "doubled")
+
+        @torch.jit._overload_method
+        def doubled(self, x: int) -> int: ...
+
+        def doubled(self, x):  # noqa: F811
+            return x * 2
+
+    assert torch.jit.script(Scheme())() == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "def f(x, y):\n    # type: (int, Tuple[int, int[2]]) -> int\n    return x",
+            "Unknown type constructor int",
+        ),
+        ("def f(x: Tuple[int, int][int]):\n    return x", "Subscripted type must be a type identifier"),
+        ("def f(x: Tuple[(int,)]):\n    return x", "Tuple literal in Tuple type annotation must not have"),
+        ("def f():\n    for *a in [1]:\n        pass", "A Starred expression may only appear on the lhs"),
+        ("def f():\n    return id(2)", "Expected a value of type 'Optional.AnyClassType.' for argument 'x'"),
+    ],
+)
+def test_texts_are_refused_in_pytorchs_words(text: str, message: str) -> None:
+    with pytest.raises(RuntimeError, match=message):
+        torch.jit.CompilationUnit(text)
+
+
+def test_a_schema_tells_of_each_argument() -> None:
+    schema = torch.jit.CompilationUnit("def f(x, n: int=2) -> Tuple[Tensor, int]:\n    return x, n").f.schema
+    assert str(schema) == "f(Tensor x, int n=2) -> ((Tensor, int))"
+    x, n = schema.arguments
+    assert (x.name, str(x.type), x.has_default_value()) == ("x", "Tensor", False)
+    assert (n.default_value, n.kwarg_only) == (2, False)
+    assert str(schema.returns[0].type) == "Tuple[Tensor, int]"
+
+
+def test_traced_values_have_the_names_of_variables_and_tuples_tell_their_parts() -> None:
+    def f(bar: torch.Tensor) -> Any:
+        quick = bar + 1
+        return quick.neg(), quick
+
+    text = str(torch.jit.trace(f, torch.ones(2)).graph)
+    known = "Float(2, strides=[1], requires_grad=0, device=cpu)"
+    assert (
+        f"%quick.1 : {known} = aten::add" in text and f": ({known}, {known}) = prim::TupleConstruct" in text
+    )
+
+
+def test_trees_are_shown_as_pytorch_shows_them() -> None:
+    def f(x):
+        return not x[1:] or -x
+
+    tree = torch.jit.frontend.get_jit_def(f, "g")
+    assert (
+        str(tree).split()
+        == (
+            "(def (ident g) (decl (list (param (ident x) (option) (option) (False))) (option)) (list (return (or "
+            "(not (subscript (variable (ident x)) (list (slice expr (option (const 1)) (option) (option))))) "
+            "(unary minus (variable (ident x)))))))"
+        ).split()
+    )
+    assert str(tree.range()).startswith("SourceRange at:\n")
+
+
+def test_graphs_are_run_and_named() -> None:
+    graph = torch._C.parse_ir(
+        "graph(%a : Tensor, %b : Tensor):\n  %c : Tensor = aten::mul(%a, %b)\n  return (%c)"
+    )
+    two = torch.full((2,), 2.0)
+    assert torch._C._jit_interpret_graph(graph, (two, two)).tolist() == [4.0, 4.0]
+    unit = torch._C.CompilationUnit()
+    unit.create_function("product", graph)
+    assert unit.product(two, two).tolist() == [4.0, 4.0] and unit.find_function("sum") is None
+    addmm = torch.jit.CompilationUnit("def f(a, b, c):\n    return a.addmm(b, c)").f
+    torch._C._jit_pass_decompose_ops(addmm.graph)
+    assert "aten::mm(" in str(addmm.graph) and addmm(*[torch.ones(1, 1)] * 3).item() == 2.0
+
+
+def test_ops_that_are_examples() -> None:
+    ops = torch.ops._test
+    assert ops.leaky_relu(torch.tensor([-1.0])).item() == pytest.approx(-0.01)
+    assert ops.get_first([["a"], ["b"]]) == "a" and ops.cat([torch.ones(1), torch.ones(1)]).shape == (2,)
+    with pytest.raises(RuntimeError, match="Unknown keyword argument 'foo' for operator '_test::leaky_relu'"):
+        ops.leaky_relu(torch.ones(1), foo=1)
+    with pytest.raises(RuntimeError, match="expected at most 2 argument"):
+        ops.leaky_relu(torch.ones(1), 1.0, 2.0)
