@@ -11,7 +11,7 @@ import rushlight as torch
 from rushlight import Tensor
 from rushlight._dynamo.testing import collect_results, reduce_to_scalar_loss, requires_bwd_pass
 from rushlight._dynamo.utils import clone_inputs, same
-from rushlight.utils._pytree import tree_map
+from rushlight._engine.core.pytree import tree_map
 
 log = logging.getLogger("torch._dynamo.debug_utils")
 

@@ -61,12 +61,12 @@ def decode(kind: str, number: Any) -> Any:
 def elements(data: Any, kind: str) -> Any:
     """What torch.tensor makes a tensor of; a list without elements says by its type what it would hold."""
     if kind == "Tensor":
-        empty = (
+        told = (
             "\nEmpty lists default to List[Tensor]. Add a "
             "variable annotation to the assignment to create an empty list of another type "
             "(torch.jit.annotate(List[T, []]) where T is the type of elements in the list for Python 2)"
         )
-        raise RuntimeError("Input must be of ints, floats, or bools, got Tensor" + ("" if data else empty))
+        raise RuntimeError("Input must be of ints, floats, or bools, got Tensor" + ("" if data else told))
     first = data
     while isinstance(first, list) and first:
         first = first[0]

@@ -383,7 +383,7 @@ def _container(value: Any, of_class: Callable[[type], Type] | None = None) -> Ty
     for column in columns:
         kinds = list(dict.fromkeys(of_value(v, of_class) for v in column)) or [TENSOR]
         whole: Type | None = kinds[0]
-        if whole.kind == "Class" and whole.cls.is_module:
+        if kinds[0].kind == "Class" and kinds[0].cls.is_module:
             raise TypeError("Could not infer type of list element: Cannot infer type of ScriptModule")
         for kind in kinds[1:]:
             whole = whole and unify(whole, kind)
