@@ -93,3 +93,11 @@ def test_functions_on_a_batch_get_nested_arguments_and_names():
     assert found.tolist() == [6, 6, 6]
     with pytest.raises(NotImplementedError, match="kwarg-only Tensor args"):
         func.vmap(lambda x: Sum.apply(x, [], scale=x))(ones)
+
+
+def test_sums_of_exponentials_have_second_derivatives_forwards():
+    x = torch.tensor([0.3, -1.0, 2.0, 0.5], dtype=torch.float64)
+    weights = torch.tensor([1.0, -2.0, 0.0, -1.0], dtype=torch.float64)
+    one = lambda x: torch.logcumsumexp(x, 0) @ weights  # noqa: E731
+    assert func.jacfwd(func.jacrev(one))(x).allclose(func.jacfwd(func.jacfwd(one))(x))
+    assert func.jacfwd(func.jacrev(one))(x).allclose(func.hessian(lambda x: x.exp().cumsum(0).log() @ weights)(x))

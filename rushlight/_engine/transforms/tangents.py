@@ -123,6 +123,8 @@ class Forward(Level):
                 else None,
                 self,
             )
+        if row.name == "logcumsumexp" and bound["input"].numel():
+            return self.join(row(**self._primals(bound)), _moved_sums(**bound))
         if row.kind == "view" or row.name in _LINEAR:
             tangents = {n: mapped(self.tangent, v) for n, v in bound.items()}
             return self.join(row(**self._primals(bound)), row(**tangents))
@@ -251,6 +253,14 @@ class Forward(Level):
             target.tangent.copy_(self.tangent(found))
         (target.value if self.holds(target) else target).copy_(self.primal(found))
         return target
+
+
+def _moved_sums(input: Any, dim: int) -> Any:
+    """The tangent of logcumsumexp, whose gradient, in logarithms of gradients, has no derivative at 0."""
+    x = input.value
+    weights = (x - x.real.amax(dim, True)).exp()
+    sums = weights.cumsum(dim)
+    return (weights * input.tangent).cumsum(dim) / sums.masked_fill(sums == 0, 1)
 
 
 def _flat(row: Any, bound: dict[str, Any]) -> tuple[Callable[..., Any], list[Any]]:

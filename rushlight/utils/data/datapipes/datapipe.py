@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, TypeVar
 
@@ -110,24 +111,62 @@ class DataChunk(list[Any]):
 
 
 class IterDataPipe(_Chained, IterableDataset[T_co]):
-    """Items one after the other: a subclass has __iter__(), perhaps __len__() and reset().
+    """Items one after the other: a subclass has __iter__(), perhaps __next__(), __len__() and reset().
 
     A pipe has one iterator at a time: making another one ends the first, with RuntimeError when it is asked.
     """
 
     functions: ClassVar[dict[str, Callable[..., Any]]] = {}
     _valid_iterator_id: int | None = None
+    _number_of_samples_yielded: int = 0
+    _is_child_datapipe = False
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
-        if "__iter__" in vars(cls):
-            setattr(cls, "__iter__", _alone(cls.__iter__))
+        own = vars(cls)
+        if "__iter__" in own:
+            wrap = _generated if inspect.isgeneratorfunction(cls.__iter__) else _alone
+            setattr(cls, "__iter__", wrap(cls.__iter__))
+        if "__next__" in own and "__iter__" in own:
+            setattr(cls, "__next__", _counted(own["__next__"]))
+        if "reset" in own:
+            setattr(cls, "reset", _from_none(own["reset"]))
 
     def __iter__(self) -> Iterator[T_co]:
         return self
 
     def reset(self) -> None:
         """Called when an iterator is made; a subclass clears its buffers here."""
+        self._number_of_samples_yielded = 0
+
+    def _begin(self) -> int | None:
+        """End the iterator that there is; the number of the next one."""
+        self._valid_iterator_id = 0 if self._valid_iterator_id is None else self._valid_iterator_id + 1
+        self.reset()
+        return self._valid_iterator_id
+
+    def _check(self, number: int | None) -> None:
+        """RuntimeError where another iterator has been made since."""
+        if self._valid_iterator_id != number:
+            raise RuntimeError(
+                "This iterator has been invalidated because another iterator has been created "
+                f"from the same IterDataPipe: {self!r}\nThis may be caused multiple references to "
+                "the same IterDataPipe. We recommend using `.fork()` if that is necessary."
+            )
+
+
+def _generated(make: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
+    """__iter__ that is a generator: the pipe is reset when the first item is asked for."""
+
+    @functools.wraps(make)
+    def items(self: IterDataPipe[Any]) -> Iterator[Any]:
+        found, number = make(self), self._begin()
+        for item in found:
+            self._number_of_samples_yielded += 1
+            yield item
+            self._check(number)
+
+    return items
 
 
 def _alone(make: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
@@ -135,23 +174,57 @@ def _alone(make: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
 
     @functools.wraps(make)
     def begin(self: IterDataPipe[Any]) -> Iterator[Any]:
-        self._valid_iterator_id = number = (self._valid_iterator_id or 0) + 1
-        self.reset()
         found = make(self)
-
-        def items() -> Iterator[Any]:
-            for item in found:
-                if self._valid_iterator_id != number:
-                    raise RuntimeError(
-                        "This iterator has been invalidated because another iterator has been created "
-                        f"from the same IterDataPipe: {self!r}\nThis may be caused multiple references to "
-                        "the same IterDataPipe. We recommend using `.fork()` if that is necessary."
-                    )
-                yield item
-
-        return items()
+        return _Items(found, self, self._begin())
 
     return begin
+
+
+class _Items:
+    """A pipe's iterator, which counts what it gives, and has what the one has that it is made of."""
+
+    def __init__(self, found: Any, pipe: IterDataPipe[Any], number: int | None) -> None:
+        self.iterator, self.datapipe, self.iterator_id = found, pipe, number
+
+    def __iter__(self) -> _Items:
+        return self
+
+    def __next__(self) -> Any:
+        pipe: Any = self.datapipe
+        pipe._check(self.iterator_id)
+        item = next(self.iterator)
+        if self.iterator is not pipe or not hasattr(type(pipe).__next__, "counts"):
+            pipe._number_of_samples_yielded += 1
+        return item
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "iterator":  # while it is copied
+            raise AttributeError(name)
+        return getattr(self.iterator, name)
+
+
+def _counted(ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """__next__ that counts items."""
+
+    @functools.wraps(ask)
+    def counted(self: IterDataPipe[Any]) -> Any:
+        item = ask(self)
+        self._number_of_samples_yielded += 1
+        return item
+
+    setattr(counted, "counts", True)
+    return counted
+
+
+def _from_none(clear: Callable[[Any], None]) -> Callable[[Any], None]:
+    """reset() that lets the count begin anew."""
+
+    @functools.wraps(clear)
+    def reset(self: IterDataPipe[Any]) -> None:
+        self._number_of_samples_yielded = 0
+        clear(self)
+
+    return reset
 
 
 class DFIterDataPipe(IterDataPipe[Any]):

@@ -223,7 +223,7 @@ class ShufflerIterDataPipe(_Pipe):
         import random
 
         if buffer_size <= 0:
-            raise ValueError("buffer_size should be larger than 0")
+            raise AssertionError("buffer_size should be larger than 0")
         self.datapipe = datapipe if unbatch_level == 0 else datapipe.unbatch(unbatch_level)
         self.buffer_size, self._enabled = buffer_size, True
         self._seed: int | None = None
@@ -361,26 +361,42 @@ class MultiplexerIterDataPipe(_Several):
 _END = object()
 
 
-class _Shared:
+class _Shared(_Pipe):
     """What the children of a pipe read together: each item goes into the queues of those it is for."""
 
-    def __init__(self, source: Any, count: int, buffer_size: int, of: Callable[[Any], Iterable[int]]) -> None:
-        self.source, self.count, self.buffer_size, self.of = source, count, buffer_size, of
-        self.queues: list[deque[Any]] = [deque() for _ in range(count)]
-        self.items: Iterator[Any] = iter(())
-        self.begun = [False] * count
+    def __init__(self, main_datapipe: Any, num_instances: int, buffer_size: int) -> None:
+        self.main_datapipe, self.num_instances, self.buffer_size = main_datapipe, num_instances, buffer_size
+        self._clear()
 
-    def begin(self, child: int) -> None:
-        """A child begins; a second time, all begin anew."""
+    def _clear(self) -> None:
+        self.queues: list[deque[Any]] = [deque() for _ in range(self.num_instances)]
+        self.items: Iterator[Any] = iter(())
+        self.begun = [False] * self.num_instances
+
+    def __getstate__(self) -> Any:
+        held = ("queues", "items", "begun")  # a copy begins anew
+        hook, state = type(self).getstate_hook, {n: v for n, v in self.__dict__.items() if n not in held}
+        return state if hook is None else hook(state)
+
+    def __setstate__(self, state: Any) -> None:
+        super().__setstate__(state)
+        self._clear()
+
+    def of(self, item: Any) -> Iterable[int]:
+        """The numbers of the children that get an item."""
+        return range(self.num_instances)
+
+    def begin(self, child: int) -> int | None:
+        """A child begins; a second time, all begin anew, and their iterators end."""
         if not any(self.begun) or self.begun[child]:
-            self.items, self.begun = iter(self.source), [False] * self.count
-            for queue in self.queues:
-                queue.clear()
+            self._clear()
+            self._begin()
+            self.items = iter(self.main_datapipe)
         self.begun[child] = True
+        return self._valid_iterator_id
 
     def read(self, child: int) -> Iterator[Any]:
-        """The items of a child."""
-        self.begin(child)
+        """The items of a child, which has begun."""
         while True:
             while not self.queues[child]:
                 item = next(self.items, _END)
@@ -395,15 +411,54 @@ class _Shared:
             yield self.queues[child].popleft()
 
 
+class _Demultiplexed(_Shared):
+    """An item goes to one child."""
+
+    def __init__(
+        self, datapipe: Any, num_instances: int, classifier_fn: Any, drop_none: bool, buffer_size: int
+    ) -> None:
+        self.classifier_fn, self.drop_none = classifier_fn, drop_none
+        super().__init__(datapipe, num_instances, buffer_size)
+
+    def of(self, item: Any) -> Iterable[int]:
+        """The child that the classifier says."""
+        place = self.classifier_fn(item)
+        if place is None and self.drop_none:
+            return ()
+        if place is None or not 0 <= place < self.num_instances:
+            raise ValueError(
+                f"Output of the classification fn should be between 0 and {self.num_instances - 1}. "
+                f"{place} is returned."
+            )
+        return (place,)
+
+
 class _Child(_Pipe):
-    def __init__(self, shared: _Shared, number: int) -> None:
-        self.shared, self.number = shared, number
+    """One of the pipes that read another together."""
+
+    _is_child_datapipe = True
+
+    def __init__(self, main_datapipe: _Shared, instance_id: int) -> None:
+        self.main_datapipe, self.instance_id = main_datapipe, instance_id
+
+    def _begin(self) -> int | None:
+        self._number_of_samples_yielded = 0
+        self._valid_iterator_id = self.main_datapipe.begin(self.instance_id)
+        return self._valid_iterator_id
+
+    def _check(self, number: int | None) -> None:
+        super()._check(number)
+        self.main_datapipe._check(number)
 
     def __iter__(self) -> Iterator[Any]:
-        return self.shared.read(self.number)
+        return self.main_datapipe.read(self.instance_id)
 
     def __len__(self) -> int:
-        return _length(self, self.shared.source)[0]
+        return _length(self, self.main_datapipe.main_datapipe)[0]
+
+
+def _children(shared: _Shared) -> list[_Child]:
+    return [_Child(shared, i) for i in range(shared.num_instances)]
 
 
 @functional_datapipe("fork")
@@ -413,8 +468,7 @@ class ForkerIterDataPipe(_Pipe):
     def __new__(cls, datapipe: Any, num_instances: int, buffer_size: int = 1000, copy: Any = None) -> Any:
         if num_instances < 1:
             raise ValueError(f"Expected `num_instances` larger than 0, but {num_instances} is found")
-        shared = _Shared(datapipe, num_instances, buffer_size, lambda item: range(num_instances))
-        return [_Child(shared, i) for i in range(num_instances)]
+        return _children(_Shared(datapipe, num_instances, buffer_size))
 
 
 @functional_datapipe("demux")
@@ -425,20 +479,7 @@ class DemultiplexerIterDataPipe(_Pipe):
                 drop_none: bool = False, buffer_size: int = 1000) -> Any:  # fmt: skip
         if num_instances < 1:
             raise ValueError(f"Expected `num_instances` larger than 0, but {num_instances} is found")
-
-        def of(item: Any) -> Iterable[int]:
-            place = classifier_fn(item)
-            if place is None and drop_none:
-                return ()
-            if place is None or not 0 <= place < num_instances:
-                raise ValueError(
-                    f"Output of the classification fn should be between 0 and {num_instances - 1}. "
-                    f"{place} is returned."
-                )
-            return (place,)
-
-        shared = _Shared(datapipe, num_instances, buffer_size, of)
-        return [_Child(shared, i) for i in range(num_instances)]
+        return _children(_Demultiplexed(datapipe, num_instances, classifier_fn, drop_none, buffer_size))
 
 
 # The short names.

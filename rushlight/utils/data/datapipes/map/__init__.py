@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from typing import Any
 
 import rushlight as torch
@@ -48,6 +48,10 @@ class ConcaterMapDataPipe(_Pipe):
     def __init__(self, *datapipes: Any) -> None:
         if not datapipes:
             raise ValueError("Expected at least one DataPipe, but got nothing")
+        if not all(isinstance(pipe, MapDataPipe) for pipe in datapipes):
+            raise TypeError("Expected all inputs to be `MapDataPipe`")
+        if not all(isinstance(pipe, Sized) for pipe in datapipes):
+            raise TypeError("Expected all inputs to be `Sized`")
         self.datapipes = datapipes
 
     def __getitem__(self, index: Any) -> Any:
@@ -69,6 +73,10 @@ class ZipperMapDataPipe(_Pipe):
     def __init__(self, *datapipes: Any) -> None:
         if not datapipes:
             raise ValueError("Expected at least one DataPipe, but got nothing")
+        if not all(isinstance(pipe, MapDataPipe) for pipe in datapipes):
+            raise TypeError("Expected all inputs to be `MapDataPipe`")
+        if not all(isinstance(pipe, Sized) for pipe in datapipes):
+            raise TypeError("Expected all inputs to be `Sized`")
         self.datapipes = datapipes
 
     def __getitem__(self, index: Any) -> Any:
