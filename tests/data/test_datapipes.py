@@ -8,7 +8,7 @@ import pytest
 
 import rushlight as torch
 from rushlight.utils.data import IterDataPipe, functional_datapipe
-from rushlight.utils.data.datapipes.iter import IterableWrapper, Mapper
+from rushlight.utils.data.datapipes.iter import FileLister, IterableWrapper, Mapper
 from rushlight.utils.data.datapipes.map import SequenceWrapper
 
 
@@ -66,7 +66,9 @@ def test_one_iterator_at_a_time() -> None:
     pipe = _numbers()
     first = iter(pipe)
     next(first)
-    iter(pipe)
+    second = iter(pipe)
+    assert next(first) == 1  # the second has not begun
+    next(second)
     with pytest.raises(RuntimeError, match="has been invalidated"):
         next(first)
     assert list(pickle.loads(pickle.dumps(pipe))) == list(range(10))
@@ -108,3 +110,66 @@ def test_graphs_of_pipes_and_their_settings():
     assert (
         chunk == [0, 1, 2] and chunk.as_str("- ") == "- [0, 1, 2]" and list(chunk.raw_iterator()) == [0, 1, 2]
     )
+
+
+class _Counting(torch.utils.data.IterDataPipe):
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.place == 3:
+            raise StopIteration
+        self.place += 1
+        return self.place
+
+    def reset(self):
+        self.place = 0
+
+
+def test_a_pipe_may_be_its_own_iterator() -> None:
+    pipe = _Counting()
+    assert list(pipe) == [1, 2, 3]
+    assert list(pipe) == [1, 2, 3]
+    assert pipe._number_of_samples_yielded == 3
+    first, _second = iter(pipe), iter(pipe)
+    with pytest.raises(RuntimeError, match="has been invalidated"):
+        next(first)
+
+
+def test_children_are_pickled_and_begin_anew() -> None:
+    even, odd = pickle.loads(pickle.dumps(_numbers().demux(2, _is_odd)))
+    assert list(even) == [0, 2, 4, 6, 8]
+    assert list(odd) == [1, 3, 5, 7, 9]
+    assert len(torch.utils.data.graph.traverse_dps(even)[id(even)][1]) == 1
+
+
+def _is_odd(n: int) -> int:
+    return n % 2
+
+
+def test_files_are_listed_opened_and_read(tmp_path) -> None:
+    (tmp_path / "within").mkdir()
+    for name in ("b.txt", "a.txt", "c.csv", "within/d.txt"):
+        (tmp_path / name).write_text(name)
+    pipe = FileLister(str(tmp_path), "*.txt", recursive=True)
+    assert [path.removeprefix(f"{tmp_path}/") for path in pipe] == ["a.txt", "b.txt", "within/d.txt"]
+    assert [text for _, text in pipe.open_files().read_from_stream(4)] == [
+        "a.tx",
+        "t",
+        "b.tx",
+        "t",
+        "with",
+        "in/d",
+        ".txt",
+    ]
+    with pytest.raises(ValueError, match="doesn't take an encoding"):
+        pipe.open_files("rb", encoding="utf8")
+
+
+def test_functions_must_take_their_columns_and_errors_say_whose_they_are() -> None:
+    pipe = IterableWrapper([(1, 2)])
+    with pytest.raises(ValueError, match="2 non-default positional parameters, but 1"):
+        pipe.filter(lambda a, b: a < b, input_col=0)
+    assert list(pipe.filter(lambda a, b: a < b, input_col=[0, 1])) == [(1, 2)]
+    with pytest.raises(TypeError, match="thrown by __iter__ of MapperIterDataPipe"):
+        list(pipe.map(len, input_col=0))

@@ -100,4 +100,6 @@ def test_sums_of_exponentials_have_second_derivatives_forwards():
     weights = torch.tensor([1.0, -2.0, 0.0, -1.0], dtype=torch.float64)
     one = lambda x: torch.logcumsumexp(x, 0) @ weights  # noqa: E731
     assert func.jacfwd(func.jacrev(one))(x).allclose(func.jacfwd(func.jacfwd(one))(x))
-    assert func.jacfwd(func.jacrev(one))(x).allclose(func.hessian(lambda x: x.exp().cumsum(0).log() @ weights)(x))
+    assert func.jacfwd(func.jacrev(one))(x).allclose(
+        func.hessian(lambda x: x.exp().cumsum(0).log() @ weights)(x)
+    )

@@ -150,9 +150,16 @@ class IterDataPipe(_Chained, IterableDataset[T_co]):
         if self._valid_iterator_id != number:
             raise RuntimeError(
                 "This iterator has been invalidated because another iterator has been created "
-                f"from the same IterDataPipe: {self!r}\nThis may be caused multiple references to "
+                f"from the same IterDataPipe: {_described(self)}\nThis may be caused multiple references to "
                 "the same IterDataPipe. We recommend using `.fork()` if that is necessary."
             )
+
+
+def _described(pipe: Any) -> str:
+    """The pipe's class, and what it was made from as far as that is among its attributes."""
+    given = [(n, getattr(pipe, n)) for n in inspect.signature(type(pipe)).parameters if n in vars(pipe)]
+    parts = [f"{n}={getattr(v, '__name__', v) if callable(v) else v!r}" for n, v in sorted(given)]
+    return f"{type(pipe).__name__}({', '.join(parts)})"
 
 
 def _generated(make: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
@@ -161,7 +168,20 @@ def _generated(make: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any
     @functools.wraps(make)
     def items(self: IterDataPipe[Any]) -> Iterator[Any]:
         found, number = make(self), self._begin()
-        for item in found:
+        while True:
+            try:
+                item = next(found)
+            except StopIteration:
+                return
+            except Exception as error:
+                text = f"thrown by __iter__ of {_described(self)}"
+                if (
+                    error.args
+                    and isinstance(error.args[0], str)
+                    and "thrown by __iter__ of" not in error.args[0]
+                ):
+                    error.args = (f"{error.args[0]}\nThis exception is {text}", *error.args[1:])
+                raise
             self._number_of_samples_yielded += 1
             yield item
             self._check(number)

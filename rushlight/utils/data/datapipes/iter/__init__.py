@@ -12,11 +12,14 @@ import rushlight as torch
 from rushlight.utils.data.collate import default_collate
 from rushlight.utils.data.datapipes._decorator import functional_datapipe
 from rushlight.utils.data.datapipes.datapipe import IterDataPipe
+from rushlight.utils.data.datapipes.iter.files import FileLister, FileOpener, StreamReader
+from rushlight.utils.data.datapipes.utils.common import validate_input_col
 from rushlight.utils.data.sampler import SequentialSampler
 
 __all__ = [
-    "Batcher", "Collator", "Concater", "Demultiplexer", "Filter", "Forker", "Grouper", "IterableWrapper",
-    "Mapper", "Multiplexer", "Sampler", "ShardingFilter", "Shuffler", "UnBatcher", "Zipper",
+    "Batcher", "Collator", "Concater", "Demultiplexer", "FileLister", "FileOpener", "Filter", "Forker",
+    "Grouper", "IterableWrapper", "Mapper", "Multiplexer", "Sampler", "ShardingFilter", "Shuffler",
+    "StreamReader", "UnBatcher", "Zipper",
 ]  # fmt: skip
 _Pipe = IterDataPipe[Any]
 
@@ -58,6 +61,7 @@ class MapperIterDataPipe(_Pipe):
             if len(output_col) > 1:
                 raise ValueError("`output_col` must be a single-element list or tuple")
             output_col = output_col[0]
+        validate_input_col(fn, input_col)
         self.datapipe, self.fn, self.input_col, self.output_col = datapipe, fn, input_col, output_col
 
     def _applied(self, item: Any) -> Any:
@@ -99,6 +103,7 @@ class FilterIterDataPipe(_Pipe):
     """Items for which filter_fn(item), or of their column."""
 
     def __init__(self, datapipe: Any, filter_fn: Callable[..., Any], input_col: Any = None) -> None:
+        validate_input_col(filter_fn, input_col)
         self.datapipe, self.filter_fn, self.input_col = datapipe, filter_fn, input_col
 
     def _kept(self, item: Any) -> bool:
@@ -116,7 +121,9 @@ class FilterIterDataPipe(_Pipe):
         return kept
 
     def __iter__(self) -> Iterator[Any]:
-        return (item for item in self.datapipe if self._kept(item))
+        for item in self.datapipe:
+            if self._kept(item):
+                yield item
 
 
 @functional_datapipe("batch")
@@ -447,8 +454,11 @@ class _Child(_Pipe):
         return self._valid_iterator_id
 
     def _check(self, number: int | None) -> None:
-        super()._check(number)
-        self.main_datapipe._check(number)
+        if not self._valid_iterator_id == self.main_datapipe._valid_iterator_id == number:
+            raise RuntimeError(
+                "This iterator has been invalidated, because a new iterator has been created from one of the "
+                f"ChildDataPipes of {self.main_datapipe!r}."
+            )
 
     def __iter__(self) -> Iterator[Any]:
         return self.main_datapipe.read(self.instance_id)
