@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from functools import lru_cache
 from typing import Any, Self
 
 import rushlight as torch
+from rushlight._engine.core.services import service
 from rushlight._engine.dispatch.interpreters import PLAIN
 from rushlight._engine.dispatch.overrides import disabled
 from rushlight._engine.lazy import package
@@ -150,9 +152,7 @@ class UninitializedTensorMixin:
             "get_device",
             "_has_compatible_shallow_copy_type",
             "is_complex",
-            "detach",
-            "requires_grad_",
-            "_to_dtype",
+            "size",
         }
     )
 
@@ -209,6 +209,12 @@ def is_lazy(param: Any) -> bool:
     return isinstance(param, UninitializedTensorMixin)
 
 
+@lru_cache(None)
+def _listening(cls: type) -> None:
+    """Let methods that are no ops ask the class, too: when its first tensor is made, since few are."""
+    service("class with a __torch_function__")(cls)
+
+
 class UninitializedParameter(UninitializedTensorMixin, Parameter):  # both have a repr
     """A Parameter whose shape a lazy module finds at its first forward."""
 
@@ -219,6 +225,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # both have 
         """A parameter without a shape yet, on `device` (default: the current) of `dtype` (default: the
         default one).
         """
+        _listening(cls)
         return torch.Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> UninitializedParameter:
@@ -238,6 +245,7 @@ class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):  # both have 
         cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
     ) -> Any:
         """A buffer without a shape yet; not `persistent`: left out of state_dict()."""
+        _listening(cls)
         made = torch.Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
         made.persistent = persistent
         made._is_buffer = True

@@ -151,3 +151,36 @@ def test_a_replaced_function_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
     module(torch.ones(1))
     monkeypatch.setattr(F, "gelu", lambda input, approximate: approximate)
     assert module(torch.ones(1)) == "none"
+
+
+@pytest.mark.filterwarnings("ignore:Lazy modules")
+def test_nothing_is_asked_of_an_uninitialized_parameter() -> None:
+    layer = nn.LazyLinear(2)
+    for asked in (
+        lambda p: p.numel(),
+        lambda p: p.dim(),
+        lambda p: p.detach(),
+        lambda p: p.requires_grad_(False),
+        lambda p: p.zero_(),
+        lambda p: p.tolist(),
+    ):
+        with pytest.raises(ValueError, match="uninitialized parameter"):
+            asked(layer.weight)
+    assert layer.double().weight.dtype == torch.float64 and layer.weight.size() == (0,)
+    layer(torch.ones(1, 3, dtype=torch.float64))
+    assert layer.weight.numel() == 6
+
+
+def test_a_part_that_is_no_tensor_takes_methods_over() -> None:
+    class Part:
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            heard.append(func.__name__)
+            return super().__torch_function__(func, types, args, kwargs or {})  # type: ignore[misc]
+
+    class Made(Part, torch.Tensor):
+        pass
+
+    heard: list[str] = []
+    torch.ones(2).as_subclass(Made).detach().numel()
+    assert heard == ["detach", "numel"]

@@ -145,3 +145,9 @@ def test_points_that_are_no_numbers_have_no_slope_where_the_nearest_is_read():
     grid = torch.tensor([[[[float("nan"), 0.0], [float("inf"), 0.5]]]], requires_grad=True)
     F.grid_sample(torch.ones(1, 1, 3, 3), grid, mode="nearest", align_corners=False).sum().backward()
     assert grid.grad.tolist() == [[[[0.0, 0.0], [0.0, 0.0]]]]
+
+
+def test_scaled_dot_product_attention_refuses_as_its_op_does() -> None:
+    q = torch.ones(1, 2, 3, 4)
+    with pytest.raises(RuntimeError, match="but got 10$"):
+        torch.nn.functional.scaled_dot_product_attention(q, q, q, dropout_p=10)

@@ -52,6 +52,11 @@ def lookup(namespace: str, name: str) -> Callable[..., Any] | None:
 BELOW: set[type] = set()
 
 
+def _is_mixed_in(name: str, cls: type) -> bool:
+    """Whether a class of tensors has something from a part that is no tensor."""
+    return any(name in vars(part) and not isinstance(part, TensorMeta) for part in cls.__mro__)
+
+
 class TensorMeta(AskedByClass):
     """Finds Tensor.NAME in the op table when it is first asked for."""
 
@@ -59,7 +64,7 @@ class TensorMeta(AskedByClass):
         super().__init__(name, bases, own, **options)
         if "__torch_dispatch__" in own or any(base in BELOW for base in cls.__mro__):
             service("class with a __torch_dispatch__")(cls)
-        if "__torch_function__" in own and not is_ours(cls):
+        if not is_ours(cls) and ("__torch_function__" in own or _is_mixed_in("__torch_function__", cls)):
             service("class with a __torch_function__")(cls)
 
     def __getattr__(cls, name: str) -> Any:

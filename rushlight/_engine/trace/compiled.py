@@ -584,13 +584,15 @@ class _State:
         """program: that writes what is to be found again."""
         known = [a for g in guards for _, a, _ in g.tensors]
         arrays = [] if program is None else [*known, *program.written]
-        self.held = [(a, a.copy()) for a in {id(a): a for a in arrays}.values()]
+        # Memory without elements may be one that NumPy only lets read.
+        self.held = [(a, a.copy()) for a in {id(a): a for a in arrays}.values() if a.size]
         drawn = [default_generator, *generators_of(program.entries if program is not None else ())]
         self.random = [(g, g.get_state()) for g in {id(g): g for g in drawn}.values()]
 
     def knows(self, program: Program) -> bool:
         """Whether all that a program writes to, and draws from, is here."""
-        return roots(program.written) <= roots([a for a, _ in self.held]) and all(
+        written = [a for a in program.written if a.size]
+        return roots(written) <= roots([a for a, _ in self.held]) and all(
             any(g is v for v, _ in self.random) for g in generators_of(program.entries)
         )
 

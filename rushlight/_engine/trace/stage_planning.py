@@ -162,7 +162,8 @@ def _into(function: Callable[..., Any], operands: tuple[Any, ...], outs: tuple[A
     made = made if isinstance(made, tuple) else (made,)
     arrays = [a for a in made if isinstance(a, (np.ndarray, np.generic))]
     for out, a in zip(outs, arrays, strict=len(outs) > 1):
-        out[...] = a
+        if out.size:  # else there is nothing to write, and NumPy may only let it be read
+            out[...] = a
 
 
 def steps(entries: Sequence[Entry], scratch: Scratch | None = None) -> list[Step]:

@@ -108,3 +108,16 @@ def test_a_backward_that_only_computes_is_replayed() -> None:
 
     assert _steps(function, True) == _steps(function, False)
     assert "replayed" in str(torch.explain(function, torch.nn.Parameter(torch.ones(2))))
+
+
+def test_writes_into_no_rows_are_replayed() -> None:
+    """Half of one sample: NumPy lets such memory only be read where it was spread."""
+
+    def function(p):
+        a = (p * 2).unsqueeze(0).expand(1, 2) * 1
+        half = len(a) // 2
+        a[half:] = a[half:].softmax(-1)
+        a[:half] = a[:half].softmax(-1)
+        return a
+
+    assert _steps(function, True) == _steps(function, False)

@@ -10,6 +10,7 @@ import numpy as np
 from rushlight._engine.core.dtype import bool_
 from rushlight._engine.core.recording import fusing
 from rushlight._engine.core.services import service
+from rushlight._engine.ops.nn.dropout import check_probability
 from rushlight._engine.ops.nn.softmax import _softmax
 from rushlight._engine.ops.resolved import resolved
 from rushlight._engine.ops.table import ROWS, Array, composite
@@ -108,6 +109,7 @@ def scaled_dot_product_attention(
         scores = _masked(scores, mask)
     weights = _safe_softmax(scores)
     if dropout_p:
+        check_probability(dropout_p)
         weights = ROWS["dropout"](weights, dropout_p, True)
     return weights.matmul(value)
 

@@ -65,16 +65,22 @@ def _dense(a: Array) -> Array:
     return strided_memory(a.shape, strides_like(a.shape, strides), a.dtype)
 
 
-def _check(p: float, error: type[Exception] = RuntimeError) -> None:
+def check_probability(p: float) -> None:
+    """What an op says of one, past what nn.functional's functions say themselves."""
     if not 0 <= p <= 1:
-        raise error(f"dropout probability has to be between 0 and 1, but got {p}")
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")
+
+
+def _check(p: float) -> None:
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
 def _dropped(
     input: Any, p: float, train: bool, channels: bool = False, alpha: bool = False, inplace: bool = False
 ) -> Any:
     """The one rule behind all forms of dropout."""
-    _check(p)
+    check_probability(p)
     if not p or not train or not input.numel():
         return input
     times = input.mul_ if inplace else input.mul
@@ -131,7 +137,7 @@ def _functional(name: str, doc: str, default: bool, **how: bool) -> Row:
     """nn.functional.NAME; `default`: of training."""
 
     def body(input, p: float = 0.5, training: bool = default, inplace: bool = False):
-        _check(p, ValueError)
+        _check(p)
         return _dropped(input, p, training, inplace=inplace, **how)
 
     return composite(body, name=name, doc=doc, where=("nn.functional",))
@@ -159,7 +165,7 @@ def _batched(input: Any, p: float, training: bool, inplace: bool, unbatched: boo
 @composite(where=("nn.functional",))
 def dropout1d(input, p: float = 0.5, training: bool = True, inplace: bool = False):
     """dropout of whole channels of (N, C, L) or (C, L)."""
-    _check(p, ValueError)
+    _check(p)
     if input.ndim not in (2, 3):
         raise RuntimeError(
             f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that dropout1d "
@@ -183,7 +189,7 @@ def _warn_rank(input: Any, n: int) -> None:
 @composite(where=("nn.functional",))
 def dropout2d(input, p: float = 0.5, training: bool = True, inplace: bool = False):
     """dropout of whole channels of (N, C, H, W); of (N, C, L) too, as in PyTorch."""
-    _check(p, ValueError)
+    _check(p)
     _warn_rank(input, 2)
     if input.ndim == 3:
         warn(
@@ -199,7 +205,7 @@ def dropout2d(input, p: float = 0.5, training: bool = True, inplace: bool = Fals
 @composite(where=("nn.functional",))
 def dropout3d(input, p: float = 0.5, training: bool = True, inplace: bool = False):
     """dropout of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
-    _check(p, ValueError)
+    _check(p)
     _warn_rank(input, 3)
     return _batched(input, p, training, inplace, input.ndim != 5)
 
