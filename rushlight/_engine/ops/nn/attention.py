@@ -109,9 +109,13 @@ def scaled_dot_product_attention(
         scores = _masked(scores, mask)
     weights = _safe_softmax(scores)
     if dropout_p:
-        check_probability(dropout_p)
-        weights = ROWS["dropout"](weights, dropout_p, True)
+        weights = _dropped(weights, dropout_p)
     return weights.matmul(value)
+
+
+def _dropped(weights: Any, p: float) -> Any:
+    check_probability(p)
+    return ROWS["dropout"](weights, p, True)
 
 
 def _has_cores(query: Any, key: Any, value: Any) -> bool:
