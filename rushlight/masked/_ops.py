@@ -112,6 +112,9 @@ def _of_sparse(reduction: Callable[..., Tensor]) -> Callable[..., Tensor]:
             return found.to_sparse(layout=input.layout)
         dense = input.to_dense()
         found = reduction(dense, dim, mask=mask, **options)
+        whole = dim is None or (not isinstance(dim, int) and len(dim) in (0, input.ndim))
+        if not found.ndim or (whole and input.layout is torch.sparse_coo):
+            return found.to_sparse(layout=input.layout)  # which leaves a zero out
         reduced = _output_mask(reduction, dense, dim, mask=mask, **options)
         return found.sparse_mask(reduced.to_sparse(layout=input.layout))
 

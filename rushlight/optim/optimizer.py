@@ -257,7 +257,11 @@ class Optimizer:
                 "an error; see github.com/pytorch/pytorch/issues/40967 for more information"
             )
         if {"param_names" in group for group in self.param_groups} - {"param_names" in param_group}:
-            raise ValueError("all optimizer param groups should be with/without names")
+            names = "with names" if "param_names" in param_group else "without names"
+            raise ValueError(
+                "all optimizer param groups should be with/without names. "
+                f"cannot add param group {names} to the optimizer"
+            )
         seen = {id(p) for group in self.param_groups for p in group["params"]}
         if seen & set(ids):
             raise ValueError("some parameters appear in more than one parameter group")

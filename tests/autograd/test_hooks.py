@@ -99,3 +99,13 @@ def test_hooks_wait_until_a_tensor_requires_grad() -> None:
         assert list(x._backward_hooks) == [7]
     x._backward_hooks = None
     assert not x.requires_grad_()._backward_hooks
+
+
+def test_hooks_on_a_view_are_of_what_it_was_before_a_write() -> None:
+    leaf = torch.tensor([1.0, 2.0], requires_grad=True)
+    base = leaf.clone()
+    view = base[:1]
+    view.register_hook(lambda grad: grad * 10)
+    view.mul_(2)
+    (base.sum() + view.sum()).backward()
+    assert leaf.grad.tolist() == [4, 1]

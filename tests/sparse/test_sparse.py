@@ -505,3 +505,12 @@ def test_sums_over_all_sparse_dims_are_dense() -> None:
             made.sum(wrong)
     with pytest.raises(RuntimeError, match="multiple times"):
         made.sum((0, 0))
+
+
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_a_masked_reduction_to_one_number_leaves_a_zero_out(keepdim) -> None:
+    dense = torch.tensor([[3.0, 0.0], [0.0, 2.0]])
+    mask = torch.tensor([[True, True], [False, True]])
+    found = torch.masked.amin(dense.to_sparse(), (0, 1), keepdim=keepdim, mask=mask.to_sparse())
+    assert not found._nnz()
+    assert torch.masked.amax(dense.to_sparse(), keepdim=keepdim, mask=mask.to_sparse()).to_dense().item() == 3

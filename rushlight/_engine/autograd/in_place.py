@@ -283,12 +283,23 @@ def moved(t: Tensor, node: Any, number: int) -> None:
         move_retained(t, old, node, number)
 
 
+def _pass_by(written: Any, old: Any, root: Tensor, chain: tuple[Any, ...]) -> None:
+    """Of a write to a view that has hooks, let the gradient go to the base past these: they are of what the
+    view was.
+    """
+    if written is None or old is None or old.hooks is None or any(again is None for again, _ in chain):
+        return
+    anew = edge(replay(root, chain))
+    written.next = tuple([anew if e is not None and e[0] is old else e for e in written.next])
+
+
 def rebase(target: Tensor, result: Tensor) -> None:
     """After a write: `target` (and the base it is a view of) takes `result`'s place in the graph."""
     root, chain = view_chain(target)
     if root is target:
         moved(root, result._grad_node, result._output_nr)
     else:
+        _pass_by(result._grad_node, target._grad_node, root, chain)
         moved(root, CopySlices((edge(root), edge(result)), (chain, root.stride())), 0)
     for reference in list(storage(root).views or ()):  # views that are taken anew are no more to be seen
         view = reference()
