@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.dtype import BY_NAME, dtype, opmath
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.core.services import service
 from rushlight._engine.ops.expressions import Expr
@@ -34,7 +35,8 @@ def broad(largest: Any, arrays: Sequence[Any]) -> bool:
 
 
 class RowKernel:
-    """One pass over rows along a dim. `inputs`: a name each; those in `scalars` hold one value a row.
+    """One pass over rows along a dim. `inputs`: a name each; those in `scalars` hold one value a row. Results
+    have the dtype of the first input, or, where they are `wide`, the one in which it is computed with.
 
     Called with (dim, *arrays): vectors have the full shape, scalars a size of 1 along dim. That is an eager
     call, which ends in `launch`. Small eager calls that repeat do not come here: their plan
@@ -43,9 +45,14 @@ class RowKernel:
     """
 
     def __init__(
-        self, meaning: Callable[[], tuple[Expr, ...]], inputs: Sequence[str], scalars: Sequence[str] = ()
+        self,
+        meaning: Callable[[], tuple[Expr, ...]],
+        inputs: Sequence[str],
+        scalars: Sequence[str] = (),
+        wide: bool = False,
     ) -> None:
         self.meaning, self.inputs, self.scalars = meaning, tuple(inputs), frozenset(scalars)
+        self.wide = wide
         self._compiled: dict[tuple[int, ...], Any] = {}
 
     def __call__(self, dim: int, *arrays: Array) -> Any:
@@ -89,8 +96,12 @@ class RowKernel:
         outputs = self.meaning()
         kinds = ["scalar" if n in self.scalars else "vector" for n in self.inputs]
         inputs = tuple(zip(self.inputs, dtypes, kinds, strict=True))
-        kernel = service("row kernel")(outputs, inputs, (dtypes[0],) * len(outputs))
+        kernel = service("row kernel")(outputs, inputs, (self.result(BY_NAME[dtypes[0]]).name,) * len(outputs))
         return NotImplemented if kernel is None else kernel
+
+    def result(self, of: dtype) -> dtype:
+        """The results' dtype, of vectors of a dtype."""
+        return opmath(of) if self.wide else of
 
 
 def launch(kernel: Any, rows: Sequence[Array]) -> Any:

@@ -118,7 +118,8 @@ class Reducer:
         self, a: Array, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype, result: dt.dtype
     ) -> ArrayFunction:
         total: ArrayFunction | None = None
-        if a.dtype == compute.np and compute.name in MACHINE and a.size >= BIG:
+        wider = compute is dt.float32 and a.dtype.name in _HALVES  # what is asked for is the arithmetic's
+        if (wider or a.dtype == compute.np) and compute.name in MACHINE and a.size >= BIG:
             total = _machine_plan(self.meaning, a, axes, keepdim, compute)
         elif compute is dt.int64 and self.meaning == _SUM and a.size >= BIG and a.dtype.kind in "biu":
             total = _whole_sum(a, axes, keepdim)
@@ -292,7 +293,7 @@ def _machine_plan(
     # Here, since a program that only has small tensors needs no compiler.
     from rushlight._engine.kernels.loops import full_reductions, rows
 
-    given, work = compute.name, dt.opmath(compute).name
+    given, work = dt.from_numpy_dtype(a.dtype).name, dt.opmath(compute).name
     kind, mapped, n, lead = meaning.combine, meaning.map, a.ndim, a.ndim - len(axes)
     ordered, whole = tuple(sorted(axes)), a.flags.c_contiguous
     shape = reduced_sizes(a.shape, axes, keepdim)

@@ -1,5 +1,6 @@
 """Sums of the columns of expressions over matrices, rows and columns, in registers on their way down: what a
-column kernel means (columns.py), for operands of one floating dtype whose rows are dense, with its bits.
+column kernel means (columns.py), for operands of one floating dtype, or of halves and float32, whose rows are
+dense, with its bits.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.dtype import BY_NAME
 from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.emit.atom_code import LLVM, convert
 from rushlight._engine.kernels.emit.lanes import Lane
 from rushlight._engine.kernels.emit.llvm_ir import Module
 from rushlight._engine.kernels.emit.meaning import Meaning
-from rushlight._engine.kernels.emit.scalar_code import Body
+from rushlight._engine.kernels.emit.scalar_code import Body, item_size, load_scalar
 from rushlight._engine.kernels.loops.column_loops import CHUNK, in_chunks
 from rushlight._engine.kernels.loops.columns_in_registers import Down, Row, far_apart, strips
 from rushlight._engine.kernels.products.tiles import Array, suits
@@ -32,8 +34,9 @@ def sums_of(
     """What gives the sums for arrays that lie as these do. None where the column kernel computes them, or
     takes no longer.
     """
-    of = arrays[roles.index("matrix")].dtype
-    if {*meaning.out_dtypes, *dict(meaning.inputs).values()} != {of.name} or not suits(*arrays):
+    of = BY_NAME[meaning.out_dtypes[0]].np
+    stored = ["" if d == of.name else d for _, d in meaning.inputs]
+    if {*meaning.out_dtypes} != {of.name} or not suits(np.empty(0, of)) or not _readable({*stored}, of):
         return None
     rows, columns = arrays[roles.index("matrix")].shape
     if far_apart(rows * roles.count("matrix"), columns * of.itemsize):
@@ -41,11 +44,11 @@ def sums_of(
     shapes = {"matrix": (rows, columns), "perrow": (rows,), "percol": (columns,)}
     steps = [0 if role == "percol" else a.strides[0] for role, a in zip(roles, arrays, strict=True)]
     if not (rows and columns and team.possible()) or not all(
-        a.shape == shapes[role] and (role == "perrow" or columns == 1 or a.strides[-1] == of.itemsize)
+        a.shape == shapes[role] and (role == "perrow" or columns == 1 or a.strides[-1] == a.itemsize)
         for role, a in zip(roles, arrays, strict=True)
     ):
         return None
-    call, parts = _call(meaning, tuple(roles), of, (rows, columns), steps)
+    call, parts = _call(meaning, tuple(zip(roles, stored, strict=True)), of, (rows, columns), steps)
     apart, many, count = len(parts) > 1, rows * columns >= _PARALLEL, len(meaning.outputs)
 
     def run(*arrays: Array) -> tuple[Array, ...]:
@@ -56,28 +59,37 @@ def sums_of(
     return run
 
 
+def _readable(stored: set[str], of: Any) -> bool:
+    """Whether there is code that widens what is stored in other dtypes to the sums'."""
+    halves = stored - {""}
+    known = halves <= {"bfloat16", "float16"} and (not halves or of == np.float32)
+    return known and ("float16" not in halves or target.host().half)
+
+
 def _call(
-    meaning: Meaning, roles: tuple[str, ...], of: Any, shape: tuple[int, int], steps: Sequence[int]
+    meaning: Meaning, given: tuple[tuple[str, str], ...], of: Any, shape: tuple[int, int], steps: Sequence[int]
 ) -> tuple[team.Call, Sequence[int]]:
-    """The jobs, each a strip of columns of some rows; and the first row of each part of them."""
+    """The jobs, each a strip of columns of some rows; and the first row of each part of them. given: each
+    operand's role, and its dtype where that is not the sums'.
+    """
     (rows, columns), size = shape, of.itemsize
     firsts = range(0, rows, CHUNK) if in_chunks(rows, columns) else range(1)
     cuts, jobs = strips(columns, len(firsts), parallel.get_num_threads()), []
     for number, first in enumerate(firsts):
         count = min(CHUNK, rows - first) if len(firsts) > 1 else rows
         for low, wide in cuts:
-            given = [
-                first * step + (role != "perrow") * low * size
-                for role, step in zip(roles, steps, strict=True)
+            places = [
+                first * step + (role != "perrow") * low * (item_size(stored) if stored else size)
+                for (role, stored), step in zip(given, steps, strict=True)
             ]
             to = [(number * columns + low) * size] * len(meaning.outputs)
-            jobs.append((*given, *to, wide, count))
-    pointers = len(roles) + len(meaning.outputs)
+            jobs.append((*places, *to, wide, count))
+    pointers = len(given) + len(meaning.outputs)
     lanes = target.lanes(of.name)
     loop = native.address(
         "column expressions",
-        f"{meaning.text()} {roles} {lanes}",
-        lambda module, name: _Expressions(module, name, LLVM[of.name], lanes, meaning, roles).write_all(),
+        f"{meaning.text()} {[role for role, _ in given]} {lanes}",
+        lambda module, name: _Expressions(module, name, LLVM[of.name], lanes, meaning, given).write_all(),
     )
     return (
         team.Call(
@@ -93,12 +105,18 @@ class _Expressions(Down):
     """args: inputs, results. dims: how many columns, rows. steps: bytes of each input from row to row."""
 
     def __init__(
-        self, module: Module, name: str, kind: str, lanes: int, meaning: Meaning, roles: tuple[str, ...]
+        self,
+        module: Module,
+        name: str,
+        kind: str,
+        lanes: int,
+        meaning: Meaning,
+        operands: tuple[tuple[str, str], ...],
     ) -> None:
         super().__init__(module, name, kind, lanes)
-        f, self.meaning, self.roles, self.types = self.function, meaning, roles, meaning.types()
+        f, self.meaning, self.operands, self.types = self.function, meaning, operands, meaning.types()
         self.results = len(meaning.outputs)
-        count = len(roles)
+        count = len(operands)
         self.given, self.out = (
             [f.load("ptr", "%args", SLOT * k) for k in span]
             for span in (range(count), range(count, count + self.results))
@@ -110,18 +128,23 @@ class _Expressions(Down):
         """The expressions of a row; what is one number a column is read once."""
         f, sums = self.function, self.meaning.out_dtypes[0]
         lines = [
-            p if role == "perrow" else f.at(p, at) for p, role in zip(self.given, self.roles, strict=True)
+            p if role == "perrow" else self.beginning(p, at, stored)
+            for p, (role, stored) in zip(self.given, self.operands, strict=True)
         ]
-        still = {k: self.taken(lines[k], together) for k, role in enumerate(self.roles) if role == "percol"}
+        still = {
+            k: self.taken(lines[k], together, stored)
+            for k, (role, stored) in enumerate(self.operands)
+            if role == "percol"
+        }
 
         def row(i: str) -> list[Lane]:
             read: list[Sequence[Lane]] = []
-            for k, (line, role) in enumerate(zip(lines, self.roles, strict=True)):
+            for k, (line, (role, stored)) in enumerate(zip(lines, self.operands, strict=True)):
                 there = line if role == "percol" else f.at(line, f.i64("mul", i, self.steps[k]))
                 if role == "perrow":
-                    read.append([f.splat(self.kind, f.load(self.kind, there))] * together)
+                    read.append([load_scalar(f, there, 0, stored or self.meaning.out_dtypes[0])] * together)
                 else:
-                    read.append(still[k] if role == "percol" else self.taken(there, together))
+                    read.append(still[k] if role == "percol" else self.taken(there, together, stored))
             found = []
             for v in range(together):
                 body = Body(f, self.meaning, self.types)

@@ -243,11 +243,21 @@ class Down(Writer):
         """Write the results."""
         raise NotImplementedError
 
-    def taken(self, line: str, together: int) -> list[Lane]:
-        """Vectors in memory."""
-        if self.some is not None:
-            return [load_some(self.function, line, self.some, self.function.const(self.kind, 0.0))]
-        return [self.read(line, v * self.lanes * self.size) for v in range(together)]
+    def taken(self, line: str, together: int, stored: str = "") -> list[Lane]:
+        """Vectors in memory, widened where they are stored in two bytes."""
+        f, some = self.function, self.some
+        if not stored:
+            if some is not None:
+                return [load_some(f, line, some, f.const(self.kind, 0.0))]
+            return [self.read(line, v * self.lanes * self.size) for v in range(together)]
+        if some is not None:
+            return [widen(load_some(f, line, some, f.const(storage_kind(stored), 0)), stored)]
+        step = self.lanes * item_size(stored)
+        return [load(f, f.at(line, v * step), stored) for v in range(together)]
+
+    def beginning(self, pointer: str, at: str, stored: str = "") -> str:
+        """Where a column lies that begins at a byte of rows of the sums' dtype."""
+        return self.function.at(pointer, self.function.i64("lshr", at, 1) if stored else at)
 
     def put(self, found: Sequence[Lane], line: str) -> None:
         """Vectors to memory."""
@@ -301,18 +311,8 @@ class _Columns(Down):
     def reader(self, at: str, together: int) -> Row:
         """Of the matrix."""
         f = self.function
-        begin = f.at(self.a, f.i64("lshr", at, 1) if self.stored else at)
-        return lambda i: self.taken(f.at(begin, f.i64("mul", i, self.step)), together)
-
-    def taken(self, line: str, together: int) -> list[Lane]:
-        """Vectors in memory, widened where they are stored in two bytes."""
-        if not self.stored:
-            return super().taken(line, together)
-        f, step = self.function, self.lanes * item_size(self.stored)
-        if self.some is not None:
-            nothing = f.const(storage_kind(self.stored), 0)
-            return [widen(load_some(f, line, self.some, nothing), self.stored)]
-        return [load(f, f.at(line, v * step), self.stored) for v in range(together)]
+        begin = self.beginning(self.a, at, self.stored)
+        return lambda i: self.taken(f.at(begin, f.i64("mul", i, self.step)), together, self.stored)
 
     def give(self, found: Sequence[Lane], at: str) -> None:
         """To the result."""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rushlight._engine.core.dtype import opmath
 from rushlight._engine.core.layout import has_channels_last
 from rushlight._engine.core.recording import fusing
 from rushlight._engine.core.services import service
@@ -18,24 +19,26 @@ from rushlight._engine.ops.nn.norm_parameters import (
     check_shape,
     refuse_running_gradients,
 )
-from rushlight._engine.ops.reductions.statistics import column_squares, distances
+from rushlight._engine.ops.reductions.statistics import column_squares, distances, in_columns
 from rushlight._engine.ops.resolved import resolved
 from rushlight._engine.ops.row_expressions import extent, reduce_
 from rushlight._engine.ops.row_kernels import BIG, SUMMED, RowKernel, launch
 from rushlight._engine.ops.table import ROWS, composite, pointwise
 
 
-@pointwise(where=(), inplace=False)
+@pointwise(where=(), inplace=False, not_promoting=("center", "scale", "slope", "shift"))
 def _batch_norm_input_gradient(
     given: Expr, input: Expr, center: Expr, scale: Expr, slope: Expr, shift: Expr
 ) -> Expr:
-    """given * scale + (input - center) * slope + shift: the gradient of batch_norm by its own moments."""
+    """given * scale + (input - center) * slope + shift: the gradient of batch_norm by its own moments, of the
+    dtype of given and input.
+    """
     return given * scale + ((input - center) * slope + shift)
 
 
-@pointwise(where=(), inplace=False)
+@pointwise(where=(), inplace=False, not_promoting=("center", "scale", "shift"))
 def _centered_affine(input: Expr, center: Expr, scale: Expr, shift: Expr) -> Expr:
-    """(input - center) * scale + shift: batch_norm by given moments."""
+    """(input - center) * scale + shift: batch_norm by given moments, of the input's dtype."""
     return (input - center) * scale + shift
 
 
@@ -81,7 +84,7 @@ _backward: dict[tuple[str, ...], RowKernel] = {
 }
 
 _SUMS = RowKernel(
-    lambda: (reduce_("add", _G), reduce_("add", _G * (_X - _MEAN))), ("g", "x", "mean"), ("mean",)
+    lambda: (reduce_("add", _G), reduce_("add", _G * (_X - _MEAN))), ("g", "x", "mean"), ("mean",), wide=True
 )
 
 
@@ -292,27 +295,21 @@ def batch_norm(
             _forms.clear()
         _forms[key] = form
     refuse_running_gradients(running_mean, running_var)
-    if form.apart:
-        return _batch_norm(input.float(), *params, training, momentum, eps, form).to(input.dtype)
     return _batch_norm(input, *params, training, momentum, eps, form)
 
 
 class _Form(NamedTuple):
     """What batch_norm does with operands of some kinds and shapes, which it has checked.
 
-    apart: whether an input of two bytes is widened before; mixed: or as it is read, also without parameters,
-    since squares of halves may be beyond what a half can hold. dense: whether it is used as it lies.
-    values: of a channel.
+    dense: whether the input is used as it lies. values: of a channel.
     """
 
-    apart: bool
-    mixed: bool
     dense: bool
     values: int
 
 
 _forms: dict[Any, _Form] = {}
-_UNKNOWN = _Form(False, False, False, 0)
+_UNKNOWN = _Form(False, 0)
 
 
 def _check_batch_norm(input: Any, training: bool, eps: float) -> None:
@@ -332,10 +329,8 @@ def _form(input: Any, training: bool, params: Any) -> _Form:
             raise RuntimeError(f"{name} must be defined in evaluation mode")
     check_channels(1, of.shape[1], training, *params)
     check_dtypes(input, *[params[i] for i in (2, 3, 0, 1)])
-    mixed = _mixed(input, *params) or (training and input.dtype.itemsize == 2)
     dense = has_channels_last(of.shape, of.strides) or input.is_contiguous()
-    apart = mixed and not training
-    return _Form(apart, mixed and training, dense and not apart, of.size // max(of.shape[1], 1))
+    return _Form(dense, of.size // max(of.shape[1], 1))
 
 
 def _batch_norm(
@@ -355,7 +350,7 @@ def _batch_norm(
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
         return _by_running(input, running_mean, running_var, weight, bias, eps)
-    found, center, spread = _by_own_moments(input, weight, bias, eps, form.mixed)
+    found, center, spread = _by_own_moments(input, weight, bias, eps)
     _update_running(form.values, center, spread, running_mean, running_var, momentum)
     return found
 
@@ -364,18 +359,22 @@ def _batch_norm(
 def _by_running(input, center, variance, weight: Tensor | None, bias: Tensor | None, eps: float):
     """batch_norm by moments (C,) that are given."""
     shape = (1, -1, *[1] * (input.ndim - 2))
+    center, variance = (t.to(opmath(t.dtype)) for t in (center, variance))
     return _scaled(input, center.reshape(shape), variance.reshape(shape) + eps, weight, bias)
 
 
 @_by_running.gradient
 def _by_running_gradient(s: Any, grad: Any) -> Any:
     shape = (1, -1, *[1] * (grad.ndim - 2))
-    rstd = (s.variance + s.eps).rsqrt()
+    center, variance = (t.to(opmath(t.dtype)) for t in (s.center, s.variance))
+    rstd = (variance + s.eps).rsqrt()
     scale = rstd if s.weight is None else rstd * s.weight
-    to_input = _as_it_lies(grad, s.input) * scale.reshape(shape) if s.needs("input") else None
+    to_input = None
+    if s.needs("input"):
+        to_input = (_as_it_lies(grad, s.input) * scale.reshape(shape)).to(grad.dtype)
     if not any([s.needs(name) for name in ("center", "variance", "weight", "bias")]):
         return to_input, None, None, None, None
-    total, along = (t.reshape(-1) for t in _channel_sums(grad, s.input, s.center.reshape(shape)))
+    total, along = (t.reshape(-1) for t in _channel_sums(grad, s.input, center.reshape(shape)))
     return (
         to_input,
         -total * scale if s.needs("center") else None,
@@ -393,26 +392,23 @@ def _by_running_gradient(s: Any, grad: Any) -> Any:
     planned=True,
     planned_gradient=True,
 )
-def _by_own_moments(input, weight: Tensor | None, bias: Tensor | None, eps: float, mixed: bool = False):
-    """(batch_norm by the channels' own moments, their means, their variances): these are (1, C, 1, ...).
-
-    mixed: the input is of two bytes, parameters and moments of float32.
+def _by_own_moments(input, weight: Tensor | None, bias: Tensor | None, eps: float):
+    """(batch_norm by the channels' own moments, their means, their variances): these are (1, C, 1, ...), of
+    halves in float32: squares of halves may be beyond what a half can hold.
     """
-    of, given = input.dtype, input
-    input = input.float() if mixed else input
     shape, flat = (1, -1, *[1] * (input.ndim - 2)), input
     if input.ndim > 3 and input.is_contiguous():
         flat = input.flatten(2)
     count = input.numel() // max(input.shape[1], 1)
     if has_channels_last(input.shape, input.stride()):
         flat, times = _by_channel(input)
-        center = _folded(flat.sum(0), times) / count
+        center = _folded(flat.sum(0, dtype=opmath(input.dtype)), times) / count
         total = _folded(ROWS["_squares_apart"](flat, _repeated(center, times), (0,), False), times)
         center, total = center.reshape(shape), total.reshape(shape)
     else:
         center, total = (t.reshape(shape) for t in distances(flat, (0, *range(2, flat.ndim))))
     spread = total / count
-    return _scaled(given, center, spread + eps, weight, bias).to(of), center, spread
+    return _scaled(input, center, spread + eps, weight, bias), center, spread
 
 
 @_by_own_moments.gradient
@@ -422,7 +418,7 @@ def _by_own_moments_gradient(s: Any, grad: Any, grad_center: Any, grad_spread: A
     to_input = to_weight = to_bias = None
     if grad is not None:
         wanted = s.needs("input"), s.needs("weight"), s.needs("bias")
-        found = _by_own_moments_backward(grad, x, center, spread, s.weight, s.eps, *wanted, s.mixed)
+        found = _by_own_moments_backward(grad, x, center, spread, s.weight, s.eps, *wanted)
         if all(wanted):
             to_input, to_weight, to_bias = found
         else:
@@ -447,12 +443,8 @@ def _by_own_moments_backward(
     of_input: bool,
     of_weight: bool,
     of_bias: bool,
-    mixed: bool = False,
 ):
     """The gradients of batch_norm by its own moments that are wanted, one after the other."""
-    of, given, seen = input.dtype, grad, input
-    if mixed:
-        grad, input = grad.float(), input.float()
     grad = _as_it_lies(grad, input)  # results lie as the input does, and sums are added up in its order
     count = input.numel() // max(input.shape[1], 1)
     rstd = (spread + eps).rsqrt()
@@ -461,8 +453,7 @@ def _by_own_moments_backward(
     if of_input:
         scale = rstd if weight is None else rstd * weight.reshape(rstd.shape)
         slope, shift = along * rstd * rstd * scale / -count, total * scale / -count
-        given = given if mixed and given.stride() == grad.stride() else grad
-        found.append(_batch_norm_input_gradient(given, seen, center, scale, slope, shift).to(of))
+        found.append(_batch_norm_input_gradient(grad, input, center, scale, slope, shift))
     if of_weight:
         found.append((along * rstd).reshape(-1))
     if of_bias:
@@ -519,8 +510,8 @@ def _repeated(values: Any, times: int) -> Any:
 
 @composite(name="_row_sums", where=("aten",))
 def _row_sums(grad, input, center):
-    """The sums of grad and of grad * (input - center) along the last dim."""
-    return grad.sum(-1), (grad * (input - center)).sum(-1)
+    """The sums of grad and of grad * (input - center) along the last dim, in center's dtype."""
+    return grad.sum(-1, dtype=center.dtype), (grad * (input - center)).sum(-1)
 
 
 _row_sums.kernel(lambda g, x, center: _SUMS(-1, g, x, center))
@@ -528,18 +519,18 @@ _row_sums.kernel(lambda g, x, center: _SUMS(-1, g, x, center))
 
 @composite(name="_column_sums", where=("aten",))
 def _column_sums(grad, input, center):
-    """The sums of matrices grad and of grad * (input - center) along their columns."""
+    """The sums of matrices grad and of grad * (input - center) along their columns, in center's dtype."""
     grad, input = grad.contiguous(), input.contiguous()
-    return grad.sum(-2), (grad * (input - center.unsqueeze(-2))).sum(-2)
+    return grad.sum(-2, dtype=center.dtype), (grad * (input - center.unsqueeze(-2))).sum(-2)
 
 
 @_column_sums.kernel
 def _column_sums_kernel(g: Array, x: Array, center: Array) -> Any:
     # A program that is being recorded fuses the rows instead.
     least = SUMMED if x.ndim == 2 else BIG
-    if fusing() or x.size < least or x.dtype.char not in "fd" or g.dtype != x.dtype:
+    if fusing() or x.size < least or g.dtype != x.dtype or not in_columns(x.dtype, center.dtype):
         return NotImplemented
-    return _column_summing(x.dtype).large(g, x, center)
+    return _column_summing(x.dtype, center.dtype).large(g, x, center)
 
 
 @composite(name="_squares_around", where=("aten",))
@@ -551,16 +542,17 @@ def _squares_around(input, center):
 
 @_squares_around.kernel
 def _squares_around_kernel(x: Array, center: Array) -> Any:
-    if fusing() or x.size < (SUMMED if x.ndim == 2 else BIG) or x.dtype.char not in "fd":
+    least = SUMMED if x.ndim == 2 else BIG
+    if fusing() or x.size < least or not in_columns(x.dtype, center.dtype):
         return NotImplemented
-    return column_squares(x.dtype).large(x, center)
+    return column_squares(x.dtype, center.dtype).large(x, center)
 
 
 @cache
-def _column_summing(of: Any) -> Any:
+def _column_summing(of: Any, sums: Any) -> Any:
     """The kernel of `_column_sums`."""
-    inputs = [(name, of.name, role) for name, role in (("g", "matrix"), ("x", "matrix"), ("mean", "percol"))]
-    return service("column kernel")((_G, _G * (_X - _MEAN)), tuple(inputs), (of.name,) * 2)
+    inputs = ("g", of.name, "matrix"), ("x", of.name, "matrix"), ("mean", sums.name, "percol")
+    return service("column kernel")((_G, _G * (_X - _MEAN)), inputs, (sums.name,) * 2)
 
 
 def _scaled(x: Any, center: Any, variance: Any, weight: Any, bias: Any) -> Any:

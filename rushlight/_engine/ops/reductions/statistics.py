@@ -10,6 +10,7 @@ import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
+from rushlight._engine.core.dtype import opmath
 from rushlight._engine.core.errors import check_size, wrap_dim, wrap_dims
 from rushlight._engine.core.promotion import promote_types
 from rushlight._engine.core.recording import fusing
@@ -97,11 +98,13 @@ def _squares(name: str, input: Any, dim: Any, unbiased: Any, correction: Any, ke
 
 
 def distances(input: Any, axes: tuple[int, ...], keepdim: bool = True) -> tuple[Any, Any]:
-    """(the mean over dims, which are kept; the sum of squared distances from it)."""
+    """(the mean over dims, which are kept; the sum of squared distances from it), in the dtype of the
+    arithmetic.
+    """
     last = input.ndim - 1
     if (
         last in axes
-        and input.dtype.name in ("float32", "float64")
+        and input.dtype.is_floating_point
         and (input.shape[last] >= (_ROW if axes[1:] else 2))
     ):
         center, total = _row_distances(input)
@@ -112,7 +115,7 @@ def distances(input: Any, axes: tuple[int, ...], keepdim: bool = True) -> tuple[
         whole, apart = distances(center, rest)
         total = total.sum(rest, True) + apart * input.shape[last]
         return whole, total if keepdim else total.squeeze(axes)
-    center = mean(input, axes or None, True)
+    center = mean(input, axes or None, True, dtype=opmath(input.dtype))
     return center, _squares_apart(input, center, axes, keepdim)
 
 
@@ -131,13 +134,13 @@ def _squares_apart_kernel(a: Array, center: Array, dim: tuple[int, ...], keepdim
     if (
         fusing()
         or a.size < SUMMED
-        or a.dtype.char not in "fd"
+        or not in_columns(a.dtype, center.dtype)
         or not a.flags.c_contiguous
         or not (rest and sorted(dim) == [*range(len(dim))])
     ):
         return NotImplemented
     return (
-        column_squares(a.dtype)
+        column_squares(a.dtype, center.dtype)
         .large(a.reshape(-1, prod_of(rest)), center.reshape(-1))
         .reshape(center.shape if keepdim else rest)
     )
@@ -146,11 +149,18 @@ def _squares_apart_kernel(a: Array, center: Array, dim: tuple[int, ...], keepdim
 _X, _CENTER = symbol("x"), symbol("center")
 
 
+def in_columns(of: Any, sums: Any) -> bool:
+    """Whether kernels add up columns of what is stored in a dtype in another: in float64 itself, or in
+    float32, also of halves.
+    """
+    return sums.char in "fd" and (of == sums or (sums.char == "f" and of.name in ("float16", "bfloat16")))
+
+
 @cache
-def column_squares(of: Any) -> Any:
+def column_squares(of: Any, sums: Any) -> Any:
     """The kernel of the sums of (x - center) ** 2 along columns."""
-    d, square = of.name, (_X - _CENTER) * (_X - _CENTER)
-    return service("column kernel")((square,), (("x", d, "matrix"), ("center", d, "percol")), (d,))
+    d, square = sums.name, (_X - _CENTER) * (_X - _CENTER)
+    return service("column kernel")((square,), (("x", of.name, "matrix"), ("center", d, "percol")), (d,))
 
 
 # Elements from which on a row is worth a kernel of its own.
@@ -162,13 +172,15 @@ def _row_meaning() -> tuple[Any, Any]:
     return center, reduce_("add", (_X - center) * (_X - center))
 
 
-_row_kernel = RowKernel(_row_meaning, "x")
+_row_kernel = RowKernel(_row_meaning, "x", wide=True)
 
 
 @composite(name="_row_distances", where=("aten",), planned=True)
 def _row_distances(input):
-    """(means of rows along the last dim, sums of squared distances from them), with a last dim of 1."""
-    center = input.mean(-1, True)
+    """(means of rows along the last dim, sums of squared distances from them), with a last dim of 1, in the
+    dtype of the arithmetic.
+    """
+    center = input.mean(-1, True, dtype=opmath(input.dtype))
     apart = input - center
     return center, (apart * apart).sum(-1, True)
 

@@ -45,7 +45,8 @@ def run(
     of = dt.from_numpy_dtype(first.dtype)
     if not of.is_floating_point or not first.size:
         raise NotServed("rows of this dtype")
-    meaning, roles, vectors = _meaning(kernel, names, of.name, kept)
+    result = kernel.result(of)
+    meaning, roles, vectors = _meaning(kernel, names, result.name, kept)
     lead, n = first.shape[:-1], first.shape[-1]
     values = frozenset(
         name for (name, _), a in zip(meaning.inputs, arrays, strict=True) if a.__class__ is not DeviceArray
@@ -59,8 +60,8 @@ def run(
     made = []
     for o in range(len(meaning.outputs)):
         shape = (*lead, n) if o in vectors else lead
-        made.append(backend.empty(shape, of.np, None, poison=False))
-        steps.append(of.itemsize * (n if o in vectors else 1))
+        made.append(backend.empty(shape, result.np, None, poison=False))
+        steps.append(result.itemsize * (n if o in vectors else 1))
     count = math.prod(lead)
     numbers = [count, n, *steps]
     numbers += [launches.bits(a) for a in arrays if a.__class__ is not DeviceArray]
