@@ -143,6 +143,35 @@ def test_batch_norm_checks_what_it_has_not_seen() -> None:
         F.batch_norm(x, zeros, ones.requires_grad_())
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("shape", [(2, 4, 3, 3), (2, 32, 40, 40), (3, 7, 50, 30)])
+@pytest.mark.parametrize("training", [True, False])
+def test_batch_norm_rounds_halves_once(shape: tuple[int, ...], dtype: str, training: bool) -> None:
+    of, count = getattr(torch, dtype), shape[1]
+    for given in _both(shape, of):
+        results, grad = [], torch.randn(shape).to(of)
+        for x in (given.detach(), given.detach().float()):
+            x.requires_grad_()
+            weight, bias = torch.full((count,), 1.5, requires_grad=True), torch.ones(count)
+            y = F.batch_norm(x, torch.zeros(count), torch.ones(count), weight, bias, training)
+            y.backward(grad.to(y.dtype))
+            results.append([y, x.grad, weight.grad])
+        found, wide = results
+        assert [t.dtype for t in found] == [of, of, torch.float32]
+        for a, b, to in zip(found, wide, (of, of, torch.float32), strict=True):
+            step = torch.finfo(to).eps * 4
+            torch.testing.assert_close(
+                a.float(), b.to(to).float(), rtol=step, atol=step * float(b.detach().abs().max())
+            )
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("dim", [0, 1, (0, 1)])
+def test_sums_of_halves_in_float32(dtype: str, dim: Any) -> None:
+    x = torch.randn(300, 130).to(getattr(torch, dtype))
+    assert x.sum(dim, dtype=torch.float32).equal(x.float().sum(dim))
+
+
 def test_second_gradients_of_batch_norm() -> None:
     x = torch.randn(3, 2, 4, 4, dtype=torch.float64, requires_grad=True)
     w, b = (torch.randn(2, dtype=torch.float64, requires_grad=True) for _ in "wb")

@@ -96,7 +96,9 @@ class RowKernel:
         outputs = self.meaning()
         kinds = ["scalar" if n in self.scalars else "vector" for n in self.inputs]
         inputs = tuple(zip(self.inputs, dtypes, kinds, strict=True))
-        kernel = service("row kernel")(outputs, inputs, (self.result(BY_NAME[dtypes[0]]).name,) * len(outputs))
+        kernel = service("row kernel")(
+            outputs, inputs, (self.result(BY_NAME[dtypes[0]]).name,) * len(outputs)
+        )
         return NotImplemented if kernel is None else kernel
 
     def result(self, of: dtype) -> dtype:

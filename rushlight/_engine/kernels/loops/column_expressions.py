@@ -67,7 +67,11 @@ def _readable(stored: set[str], of: Any) -> bool:
 
 
 def _call(
-    meaning: Meaning, given: tuple[tuple[str, str], ...], of: Any, shape: tuple[int, int], steps: Sequence[int]
+    meaning: Meaning,
+    given: tuple[tuple[str, str], ...],
+    of: Any,
+    shape: tuple[int, int],
+    steps: Sequence[int],
 ) -> tuple[team.Call, Sequence[int]]:
     """The jobs, each a strip of columns of some rows; and the first row of each part of them. given: each
     operand's role, and its dtype where that is not the sums'.

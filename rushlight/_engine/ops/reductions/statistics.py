@@ -102,11 +102,7 @@ def distances(input: Any, axes: tuple[int, ...], keepdim: bool = True) -> tuple[
     arithmetic.
     """
     last = input.ndim - 1
-    if (
-        last in axes
-        and input.dtype.is_floating_point
-        and (input.shape[last] >= (_ROW if axes[1:] else 2))
-    ):
+    if last in axes and input.dtype.is_floating_point and (input.shape[last] >= (_ROW if axes[1:] else 2)):
         center, total = _row_distances(input)
         rest = tuple(i for i in axes if i != last)
         if not rest:
