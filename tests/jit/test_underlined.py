@@ -52,3 +52,11 @@ def test_forks_are_shown_whole() -> None:
     with pytest.raises(RuntimeError, match="cannot call a value of type 'Tensor'") as told:
         torch.jit.script(forked)
     assert underlined(told.value) == ["torch.jit._fork(x"]
+
+
+def test_a_scripted_graph_has_the_name_of_the_module_that_it_was_made_of() -> None:
+    class Doubled(torch.nn.Module):
+        def forward(self, x):
+            return x * 2
+
+    assert torch.jit.script(torch.fx.symbolic_trace(Doubled())).original_name == "Doubled"

@@ -79,3 +79,17 @@ def test_an_op_that_only_writes_needs_no_fake(schema):
     assert op(torch.empty(3, device="meta"), torch.empty(3, device="meta")) is None
     found = torch.library.opcheck(op, (torch.randn(3), torch.empty(3)))
     assert set(found.values()) == {"SUCCESS"}
+
+
+@pytest.mark.parametrize("wider", [0, 1])
+def test_sizes_that_depend_on_numbers_are_what_they_are(wider):
+    def places(x: torch.Tensor) -> torch.Tensor:
+        return torch.nonzero(x)
+
+    def fake(x):
+        count = torch.library.get_ctx().new_dynamic_size()
+        return x.new_empty([count, x.dim() + wider], dtype=torch.long)
+
+    made = op(places, fake=fake)
+    found = opcheck(made, (torch.tensor([0.0, 1, 2]),), raise_exception=False)
+    assert ("mismatched" in str(found["test_faketensor"])) is bool(wider)

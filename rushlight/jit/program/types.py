@@ -129,7 +129,7 @@ class ClassType:
 def qualified(cls: Any) -> str:
     """The name of a Python class in code."""
     module = cls.__module__.replace("rushlight", "torch", 1)
-    name: str = cls.__qualname__.split(".")[-1]
+    name: str = cls.__name__
     return "__torch__." + ("" if module == "__main__" else f"{unmarked(module)}.") + name
 
 
