@@ -9,6 +9,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.layout import suggests
+from rushlight._engine.ops.nn.convolution import convolution_gradients
 
 F: Any = torch.nn.functional
 _REDUCTIONS = ("none", "mean", "sum")
@@ -60,13 +61,13 @@ def _convolution(
     groups: int,
     output_mask: Any,
 ) -> Any:
-    dims, places = weight.dim() - 2, (tuple(stride), tuple(padding))
-    if transposed:
-        rest: tuple[Any, ...] = (*places, tuple(output_padding), groups, tuple(dilation))
-        call = getattr(torch, f"conv_transpose{dims}d")
-    else:
-        rest, call = (*places, tuple(dilation), groups), getattr(torch, f"conv{dims}d")
-    found = _vjp(lambda x, w: call(x, w, None, *rest), [input, weight], grad_output, output_mask[:2])
+    dims = weight.dim() - 2
+    how = *[tuple(v) * dims if len(v) == 1 else tuple(v) for v in (stride, padding, dilation)], groups
+    INSIDE.depth += 1
+    try:
+        found = convolution_gradients(grad_output, input, weight, how, transposed, output_mask[:2])
+    finally:
+        INSIDE.depth -= 1
     others = [d for d in range(grad_output.dim()) if d != 1]
     return *found, grad_output.sum(others) if output_mask[2] else None
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import rushlight as torch
-from rushlight.func.derivatives import Pullback
-from rushlight.nn import functional as F
 
 Tensor = torch.Tensor
 Sizes = int | Sequence[int]
@@ -18,27 +16,21 @@ def _gradient(name: str, of: int, given: tuple[Any, Any], grad_output: Tensor, *
 
     It is a function of the other one and of grad_output, and differentiable in both.
     """
-    ndim = int(name[4]) + 2
-    if len(given[of]) != ndim or given[1 - of].ndim != ndim:
+    dims = int(name[4])
+    if len(given[of]) != dims + 2 or given[1 - of].ndim != dims + 2:
         raise RuntimeError(
-            f"{name}: expected {ndim} sizes and a tensor of {ndim} dims, got {len(given[of])} and "
+            f"{name}: expected {dims + 2} sizes and a tensor of {dims + 2} dims, got {len(given[of])} and "
             f"{given[1 - of].ndim}"
         )
-    convolve, other = getattr(F, name), given[1 - of]
-
-    def of_one(one: Tensor) -> Any:
-        pair = (one, other) if of == 0 else (other, one)
-        return convolve(*pair, None, *options)
-
-    point = Pullback(
-        None,
-        lambda primals: of_one(*primals),
-        (grad_output.new_zeros(given[of]),),
-        False,
-        f"{name}'s gradient",
+    *places, groups = options
+    stride, padding, dilation = ([p] * dims if isinstance(p, int) else list(p) for p in places)
+    pair = list(given)
+    pair[of] = grad_output.new_empty(1).expand(given[of])
+    found = torch.ops.aten.convolution_backward(
+        grad_output, *pair, None, stride, padding, dilation, False, [0], groups, [of == 0, of == 1, False]
     )
-    found: Tensor = point.back([grad_output])[0]
-    return found
+    wanted: Tensor = found[of]
+    return wanted
 
 
 def _of_input(name: str) -> Callable[..., Tensor]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import rushlight as torch
+from rushlight.fx.experimental.proxy_tensor import make_fx
 from rushlight.nn import grad
 
 
@@ -41,3 +42,11 @@ def test_in_batches_and_without_gradients() -> None:
         assert torch.equal(grad.conv2d_input((1, 2, 5, 5), w, g[0], groups=2), each[0])
     with pytest.raises(RuntimeError):
         grad.conv2d_weight(torch.ones(2, 5, 5), (2, 1, 3, 3), g[0], groups=2)
+
+
+def test_gradients_alone_are_computed() -> None:
+    x, g = torch.randn(2, 3, 6, 6), torch.randn(2, 4, 6, 6)
+    graph = make_fx(lambda x, g: torch.nn.grad.conv2d_weight(x, (4, 3, 3, 3), g, padding=1))(x, g)
+    assert [str(n.target) for n in graph.graph.nodes if str(n.target).startswith("aten.conv")] == [
+        "aten.convolution_backward.default"
+    ]

@@ -8,6 +8,7 @@ Each is one matrix product per group over windows laid out as columns, where the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -171,10 +172,7 @@ def _convolution_input_gradient(s: Any, grad: Any) -> Any:
     how = s.stride, s.padding, s.dilation, s.groups
     to_grad = None
     if s.needs("grad"):
-        to_grad = _convolution(grad, conjugate(s.weight), *how)
-        # output_padding beyond the stride leaves room for windows that were never there.
-        for dim, size in enumerate(s.shape("grad")[2:], 2):
-            to_grad = to_grad.narrow(dim, 0, size) if to_grad.shape[dim] != size else to_grad
+        to_grad = _first_of(_convolution(grad, conjugate(s.weight), *how), s.shape("grad"))
     return to_grad, (
         _convolution_weight(conjugate(s.grad), grad, s.shape("weight")[2:], *how)
         if s.needs("weight")
@@ -220,6 +218,33 @@ def _convolution_weight_shape(
     grad: Any, input: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Any:
     return _empty(input, grad, (grad.shape[1], input.shape[1] // groups, *kernel))
+
+
+def _first_of(to_grad: Any, shape: Ints) -> Any:
+    """The first places: output_padding beyond the stride leaves room for windows that were never there."""
+    for dim, size in enumerate(shape[2:], 2):
+        to_grad = to_grad.narrow(dim, 0, size) if to_grad.shape[dim] != size else to_grad
+    return to_grad
+
+
+def convolution_gradients(
+    grad: Any, input: Any, weight: Any, how: tuple[Any, ...], transposed: bool, wanted: Sequence[bool]
+) -> tuple[Any, Any]:
+    """The gradients for the input and the weight of a convolution, or of a transposed one, as its row gives
+    them, which keeps what they read; None where one is not wanted. That operand's values are not read.
+
+    how: stride, padding, dilation, groups.
+    """
+    grad, kernel = _as_result(grad, input, weight), weight.shape[2:]
+    if transposed:
+        return (
+            _first_of(_convolution(grad, conjugate(weight), *how), input.shape) if wanted[0] else None,
+            _convolution_weight(conjugate(input), grad, kernel, *how) if wanted[1] else None,
+        )
+    return (
+        _convolution_input(grad, conjugate(weight), input.shape[2:], *how) if wanted[0] else None,
+        _convolution_weight(grad, conjugate(input), kernel, *how) if wanted[1] else None,
+    )
 
 
 @_convolution_weight.gradient
