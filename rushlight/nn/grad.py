@@ -26,7 +26,8 @@ def _gradient(name: str, of: int, given: tuple[Any, Any], grad_output: Tensor, *
     stride, padding, dilation = ([p] * dims if isinstance(p, int) else list(p) for p in places)
     pair = list(given)
     pair[of] = grad_output.new_empty(1).expand(given[of])
-    found = torch.ops.aten.convolution_backward(
+    aten: Any = torch.ops.aten
+    found = aten.convolution_backward(
         grad_output, *pair, None, stride, padding, dilation, False, [0], groups, [of == 0, of == 1, False]
     )
     wanted: Tensor = found[of]
