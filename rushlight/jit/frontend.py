@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
-from typing import Any
+from typing import Any, get_args
 
 from rushlight._engine.core import callers
 from rushlight.jit.compiler import callstack
@@ -175,6 +175,43 @@ def dataclass_init(cls: Any) -> tuple[Any, Source, dict[str, Any]]:
         lines.append("self.__post_init__()")
     text = f"def __init__({head}):\n" + "".join(f"    {line}\n" for line in lines)
     return ast.parse(text).body[0], Source(text, f"<{cls.__name__}.__init__>"), notes
+
+
+# The methods that a dataclass makes to compare objects: what is smaller, and what is given for equal ones.
+_COMPARISONS = {"__lt__": ("<", False), "__le__": ("<", True), "__gt__": (">", False), "__ge__": (">", True)}
+
+
+def dataclass_method(cls: Any, name: str) -> tuple[Any, Source, dict[str, Any]] | None:
+    """A method that a dataclass has made, as dataclass_init(); None for one that TorchScript has not."""
+    if name == "__init__":
+        return dataclass_init(cls)
+    if name != "__eq__" and name not in _COMPARISONS:
+        return None
+    sign, equal = _COMPARISONS.get(name, ("", True))
+    lines = [f"def {name}(self, other: _type_other) -> bool:"]
+    for field in dataclasses.fields(cls):
+        if not field.compare:
+            continue
+        lines += [f"    a_{field.name} = self.{field.name}", f"    b_{field.name} = other.{field.name}"]
+        kind: Any = field.type  # a text where annotations are not evaluated
+        none = "None" in kind or "Optional" in kind if isinstance(kind, str) else type(None) in get_args(kind)
+        lines += _compared(f"a_{field.name}", f"b_{field.name}", sign, none)
+    text = "\n".join([*lines, f"    return {equal}"]) + "\n"
+    return ast.parse(text).body[0], Source(text, f"<{cls.__name__}.{name}>"), {"_type_other": cls}
+
+
+def _compared(a: str, b: str, sign: str, optional: bool) -> list[str]:
+    """Statements that return where two attributes decide."""
+    pad, lines = "    ", []
+    if optional:
+        decided = "return False" if not sign else f'raise TypeError("Cannot compare {a[2:]}, which is None")'
+        lines += [f"    if ({a} is None) != ({b} is None):", f"        {decided}"]
+        lines.append(f"    if {a} is not None and {b} is not None:")
+        pad = "        "
+    if not sign:
+        return [*lines, f"{pad}if {a} != {b}:", f"{pad}    return False"]
+    smaller = [f"{pad}if {a} {sign} {b}:", f"{pad}    return True"]
+    return [*lines, *smaller, f"{pad}if {b} {sign} {a}:", f"{pad}    return False"]
 
 
 _DEEPEST = 200

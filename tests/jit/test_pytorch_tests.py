@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 from typing import Any
 
@@ -154,3 +155,20 @@ def test_ops_that_are_examples() -> None:
         ops.leaky_relu(torch.ones(1), foo=1)
     with pytest.raises(RuntimeError, match="expected at most 2 argument"):
         ops.leaky_relu(torch.ones(1), 1.0, 2.0)
+
+
+def test_dataclasses_are_compared() -> None:
+    @torch.jit.script
+    @dataclasses.dataclass(order=True)
+    class Size:
+        x: int
+        y: float | None = None
+        z: int = dataclasses.field(default=3, compare=False)
+
+    @torch.jit.script
+    def compared(a: int, b: int):
+        one, two, three = Size(a, 1.0), Size(b, 2.0), Size(a, 1.0, 9)
+        return one == two, one == three, one < two, one <= three, one > two, Size(1) == Size(1, 2.0)
+
+    assert compared(1, 2) == (False, True, True, True, False, False)
+    assert compared(2, 1) == (False, True, False, True, True, False)

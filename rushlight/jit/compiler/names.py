@@ -52,7 +52,7 @@ from rushlight.jit.frontend import (
     NotSupportedError,
     Source,
     UnsupportedNodeError,
-    dataclass_init,
+    dataclass_method,
     generated,
     parsed,
 )
@@ -569,9 +569,14 @@ def accessor(owner: ClassType, name: str, kind: str, function: Any) -> str:
     return path
 
 
-def _dataclass_init(function: Any, owner: ClassType, around: Callable[[str], Any] | None) -> Function:
-    """The program of the __init__ that a dataclass has made."""
-    tree, source, notes = dataclass_init(owner.python)
+def _of_dataclass(
+    function: Any, owner: ClassType, around: Callable[[str], Any] | None, name: str
+) -> Function | None:
+    """The program of a method that a dataclass has made; None for what TorchScript has not."""
+    made = dataclass_method(owner.python, name)
+    if made is None:
+        return None
+    tree, source, notes = made
 
     def look(name: str) -> Any:
         note = notes.get(name, NOTHING)
@@ -584,10 +589,10 @@ def _dataclass_init(function: Any, owner: ClassType, around: Callable[[str], Any
         tree,
         source,
         found,
-        f"{owner.qualname}.__init__",
+        f"{owner.qualname}.{name}",
         owner,
         defaults_of(function),
-        lambda f: owner.methods.update({"__init__": f}),
+        lambda f: owner.methods.update({name: f}),
     )
 
 
@@ -633,7 +638,7 @@ def compile_method(
             found = getattr(base, name)
             if isinstance(found, types.FunctionType):
                 if is_dataclass(base) and generated(found):
-                    return _dataclass_init(found, owner, around) if name == "__init__" else None
+                    return _of_dataclass(found, owner, around, name)
                 made = method_of(found, owner, around)
                 owner.methods[name] = made
                 return made
