@@ -40,6 +40,11 @@ def _run(f: Callable[..., Any], xs: Any, pos_args: Any = ()) -> Any:
     return tuple(torch.stack(list(column)) for column in zip(*found, strict=True))
 
 
+def map_dense(f: Callable[..., Any], xs: Any, pos_args: Any) -> Any:
+    """map_impl of tensors, at once."""
+    return _run(f, xs, pos_args)
+
+
 def _recorded(listener: Any, f: Callable[..., Any], xs: Any, pos_args: Any = ()) -> Any:
     """The function as a graph, of first slices; the results are those of all."""
     with listener.paused():

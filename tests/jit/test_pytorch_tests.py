@@ -88,6 +88,7 @@ def test_schemes_of_quantization_are_numbers_and_overloaded_methods_are_there() 
         ("def f(x: Tuple[int, int][int]):\n    return x", "Subscripted type must be a type identifier"),
         ("def f(x: Tuple[(int,)]):\n    return x", "Tuple literal in Tuple type annotation must not have"),
         ("def f():\n    for *a in [1]:\n        pass", "A Starred expression may only appear on the lhs"),
+        ("def f(x: Future):\n    return 1", "Attempted to use Future without a contained type"),
         ("def f():\n    return id(2)", "Expected a value of type 'Optional.AnyClassType.' for argument 'x'"),
     ],
 )

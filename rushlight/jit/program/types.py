@@ -275,6 +275,10 @@ def from_python(found: Any, of_class: Callable[[type], Type] | None = None) -> T
             Type("Dict" if origin is collections.OrderedDict else origin.__name__.capitalize(), parts)
         )
     name: Any = getattr(origin or found, "__name__", None)
+    if name == "Future" and not args:
+        raise TypeError(
+            "Attempted to use Future without a contained type. Please add a contained type, e.g. Future[int]"
+        )
     if name in ("Future", "_Await"):
         return Type(name.lstrip("_"), (from_python(args[0], of_class),) if args else ())
     named = _named(found, name) if isinstance(found, type) else None
