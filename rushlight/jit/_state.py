@@ -68,7 +68,8 @@ class _PythonUnit:
         """These, in the order in which they were compiled."""
         from rushlight.jit.modules import ScriptFunction  # what it needs, jit, imports this file
 
-        return [ScriptFunction(found, original) for original, found in _jit_caching_layer._known.items()]
+        known = _jit_caching_layer._known.items()
+        return [ScriptFunction(found, original) for original, found in known if found is not None]
 
     def find_function(self, name: str) -> Any:
         """A function by its qualified name; None where there is none."""

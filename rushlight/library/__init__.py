@@ -331,6 +331,8 @@ class _Namespace:
         return iter([name for name in vars(self) if name != "_name"])
 
     def __getattr__(self, own: str) -> Any:
+        if own in ("__origin__", "__self__"):  # PyTorch's words for what its own tools ask for
+            raise AttributeError(f"Invalid attribute '{own}' for '_OpNamespace' '{self._name}'")
         try:  # another op of PyTorch's namespace, which can be imported
             return attribute(f"rushlight.ops.{self._name}", own)
         except AttributeError:
