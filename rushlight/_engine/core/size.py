@@ -67,6 +67,10 @@ class Size(tuple[int, ...]):
         return Size, (tuple(self),)
 
 
+# A plain tuple to those who ask whether a class is generic: Size has no parameter of its own.
+delattr(Size, "__orig_bases__")
+
+
 def _whole(place: int, n: Any) -> Any:
     """A size: an int, or what stands for one; tensors and arrays of one integer as ints."""
     try:

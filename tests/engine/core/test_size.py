@@ -20,3 +20,8 @@ def test_sums_and_products() -> None:
         size * 1.5
     with pytest.raises(TypeError, match="can only concatenate tuple"):
         size + [1]
+
+
+def test_a_size_is_a_plain_tuple() -> None:
+    """Whose class has no parameters of types: checkers of types cannot tell what a generic one is part of."""
+    assert not hasattr(torch.Size, "__orig_bases__")

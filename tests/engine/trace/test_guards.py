@@ -686,3 +686,16 @@ def test_gradients_of_steps_between_which_something_is_done_to_them(change):
         for p, q in zip(eager[0].parameters(), compiled[0].parameters(), strict=True):
             torch.testing.assert_close(p.grad, q.grad)
             torch.testing.assert_close(p, q)
+
+
+def test_whether_a_process_group_is_there_is_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rushlight.distributed.groups import world
+
+    def function(x):
+        return x * 2 if torch.distributed.is_available() and torch.distributed.is_initialized() else x + 1
+
+    compiled, x = torch.compile(function), torch.ones(2)
+    assert [compiled(x).tolist() for _ in range(4)] == [[2.0, 2.0]] * 4
+    assert "replayed" in str(torch.explain(compiled, x))
+    monkeypatch.setattr(world, "default", object())
+    assert compiled(x * 3).tolist() == [6.0, 6.0]

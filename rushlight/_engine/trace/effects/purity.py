@@ -75,9 +75,12 @@ _GUARDED = frozenset(
     (
         "is_grad_enabled is_inference_mode_enabled get_default_dtype get_default_device is_autocast_enabled "
         "is_autocast_cpu_enabled is_any_autocast_enabled are_deterministic_algorithms_enabled "
-        "is_compiling is_dynamo_compiling is_exporting is_scripting is_tracing is_available device_count"
+        "is_compiling is_dynamo_compiling is_exporting is_scripting is_tracing is_available device_count "
+        "is_gloo_available is_mpi_available is_nccl_available is_ucc_available is_xccl_available"
     ).split()
 )
+# By file and name, those that tell whether a variable of an object there is None: the object, the variable.
+_TELLS_OF_NONE = {("distributed/groups.py", "is_initialized"): ("world", "default")}
 _ANSWERS = (bool, int, float, str)
 _ALL_ARGUMENTS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _LAYERS = f"{os.sep}nn{os.sep}"
@@ -168,8 +171,20 @@ class Watch:
             and code.co_name not in _GUARDED
             and _ours(code.co_filename)
             and not (code.co_filename.endswith(_QUIET) or caller is None or _ours(caller.f_code.co_filename))
+            and not self._told_of_none(frame)
         ):
             self._note(f"{code.co_name} is asked for", caller.f_code, caller.f_lineno)
+
+    def _told_of_none(self, frame: Any) -> bool:
+        """Whether a function tells of a variable that is None, and is guarded to stay it."""
+        code = frame.f_code
+        for (file, name), (holder, variable) in _TELLS_OF_NONE.items():
+            if code.co_name == name and code.co_filename.replace(os.sep, "/").endswith(file):
+                variables = vars(frame.f_globals[holder])
+                if variables[variable] is None:
+                    self.guards.use(variables, variable, ())
+                    return True
+        return False
 
     def tell(self) -> None:
         """Tell the guards which functions ran that were there before, and what is read by name."""
