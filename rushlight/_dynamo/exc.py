@@ -18,6 +18,10 @@ class FailOnRecompileLimitHit(TorchDynamoException):
     """More kinds of arguments than config.recompile_limit have come, and that is to be an error."""
 
 
+class TorchRuntimeError(TorchDynamoException):
+    """An op of a program that is exported strictly has raised a RuntimeError."""
+
+
 class UncapturedHigherOrderOpError(TorchDynamoException):
     """A branch or loop over tensors whose functions can be no graphs of their own."""
 
@@ -27,6 +31,7 @@ __all__ = [
     "FailOnRecompileLimitHit",
     "RecompileError",
     "TorchDynamoException",
+    "TorchRuntimeError",
     "UncapturedHigherOrderOpError",
     "Unsupported",
     "UserError",

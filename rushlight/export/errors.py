@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import Any
 
+from rushlight._engine.core.errors import TorchDynamoException
+
 
 class UserErrorType(Enum):
     """What a caller did wrong."""
@@ -19,7 +21,7 @@ class UserErrorType(Enum):
     UNSUPPORTED_ALIASED_MUTATED_DYNAMIC_INPUTS = auto()
 
 
-class UserError(RuntimeError):
+class UserError(TorchDynamoException):
     """The caller's description of the inputs does not fit the program.
 
     error_type, a UserErrorType; msg, what is said. UserError(msg) is of an invalid input.
@@ -35,7 +37,11 @@ class UserError(RuntimeError):
 
 
 class GuardOnDataDependentSymNode(RuntimeError):
-    """The program looks at a tensor's numbers, which an exported program does not know."""
+    """The program looks at a tensor's numbers, which an exported program does not know. of_tensor: whether it
+    asked a tensor itself whether it holds.
+    """
+
+    of_tensor = False
 
 
 class ConstraintViolationError(RuntimeError):

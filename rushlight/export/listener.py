@@ -31,6 +31,7 @@ from rushlight._engine.trace.recorder import root
 from rushlight.export import overloads
 from rushlight.export._draft_export import FailureReport, FailureType
 from rushlight.export.core import Lowering
+from rushlight.export.errors import GuardOnDataDependentSymNode
 from rushlight.export.numbers import python_functions
 from rushlight.export.numbers.expressions import Known, Relation, number, parsed
 from rushlight.export.numbers.symbolic import (
@@ -326,7 +327,13 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places, Regions):
         if self.depth or from_package(3, _ASKING) or self._is_constant(t):
             return bool(t._array.item())
         found = self.number(t if t.dtype == torch.bool else torch.ne(t, 0))
-        return self.numbers.decide(found.relation, found.value) if isinstance(found, SymBool) else found
+        if not isinstance(found, SymBool):
+            return found
+        try:
+            return self.numbers.decide(found.relation, found.value)
+        except GuardOnDataDependentSymNode as error:
+            error.of_tensor = True
+            raise
 
     def _is_constant(self, t: Any) -> bool:
         """Whether a tensor is one that the program makes of Python's numbers."""

@@ -91,10 +91,13 @@ def export(
     something else at other sizes; GuardOnDataDependentSymNode where it looks at a tensor's numbers. strict:
     both ways are recorded alike; what strict export refuses by its settings is refused.
     """
-    if strict:
-        strictness.check(mod)
     deferred = prefer_deferred_runtime_asserts_over_guards
-    return _exported(mod, args, kwargs or {}, dynamic_shapes, None, preserve_module_call_signature, deferred)
+    given = mod, args, kwargs or {}, dynamic_shapes, None, preserve_module_call_signature, deferred
+    if not strict:
+        return _exported(*given)
+    strictness.check(mod)
+    with strictness.told():
+        return _exported(*given)
 
 
 def draft_export(

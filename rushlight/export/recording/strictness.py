@@ -1,11 +1,20 @@
-"""What strict export refuses by its settings, though it could be recorded."""
+"""What strict export refuses by its settings, though it could be recorded, and what its errors are."""
 
 from __future__ import annotations
 
+import dis
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import rushlight as torch
+from rushlight.export.errors import (
+    ConstraintViolationError,
+    GuardOnDataDependentSymNode,
+    UserError,
+    UserErrorType,
+)
 
 
 @dataclass
@@ -34,3 +43,49 @@ def check(mod: Any) -> None:
         return
     if any(isinstance(m, torch.nn.RNNBase) for m in mod.modules()):
         raise torch._dynamo.exc.Unsupported("Dynamo does not support RNN, GRU, or LSTM.")
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """A context whose errors are those of strict export: what the program raises, what its ops refuse and
+    what it asks of data are told as in PyTorch, where another recorder runs it.
+    """
+    try:
+        yield
+    except (UserError, torch._dynamo.exc.Unsupported):
+        raise
+    except ConstraintViolationError as error:
+        raise UserError(UserErrorType.CONSTRAINT_VIOLATION, str(error)) from error
+    except GuardOnDataDependentSymNode as error:
+        if error.of_tensor:
+            raise torch._dynamo.exc.Unsupported(
+                "Data-dependent branching\n  Explanation: Detected data-dependent branching (e.g. `if "
+                f"my_tensor.sum() > 0:`).\n  Hint: Use `torch.cond` to express dynamic control flow.\n{error}"
+            ) from error
+        said = f"Consider annotating your code using torch._check*(). {error}"
+        raise UserError(UserErrorType.ANTI_PATTERN, said) from error
+    except Exception as error:
+        if _raised(error):
+            raise torch._dynamo.exc.Unsupported(
+                "Observed exception\n  Explanation: No exception handler was found when encountering an "
+                f"exception.\n\n  Developer debug context: raised exception {error!r}"
+            ) from error
+        if not isinstance(error, RuntimeError):
+            raise
+        raise torch._dynamo.exc.TorchRuntimeError(
+            "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with fake "
+            f"tensors: got {error!r}"
+        ) from error
+
+
+def _raised(error: Exception) -> bool:
+    """Whether the program raised it by a statement of its own."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return False
+    at = trace.tb_lasti
+    return dis.opname[trace.tb_frame.f_code.co_code[at]] == "RAISE_VARARGS" and not trace.tb_frame.f_globals[
+        "__name__"
+    ].startswith("rushlight.")
