@@ -44,6 +44,7 @@ class autocast:
         cache_enabled: bool | None = None,
     ) -> None:
         self.device = _checked_type(device_type)
+        self._given = dtype, cache_enabled
         self.fast_dtype = state.get_autocast_dtype(device_type) if dtype is None else dtype
         if not is_autocast_available(device_type):
             raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")

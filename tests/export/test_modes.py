@@ -223,3 +223,42 @@ def test_a_decorated_forward_is_in_its_mode() -> None:
     made = torch.export.export(torch.nn.Sequential(Apart(), torch.nn.Linear(2, 2)), (torch.ones(3, 2),))
     assert ops(made) == [GRAD]
     assert made.module()(torch.ones(3, 2)).requires_grad
+
+
+def test_parts_in_modes_are_called_as_by_pytorch() -> None:
+    class Modes(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            torch._C._set_grad_enabled(False)
+            u = (x.sin() + x).exp()
+            torch._C._set_grad_enabled(True)
+            with torch.no_grad():
+                z = u + 1
+                w = z * 2
+            return u.cos(), w, z
+
+    made = torch.export.export(Modes(), (torch.ones(2),))
+    lines = [line.strip() for line in made.graph_module.code.strip().split("\n")[1:]]
+    call = "torch.ops.higher_order.wrap_with_set_grad_enabled"
+    assert lines[:3] == [
+        "submod_5 = self.submod_1",
+        f"exp = {call}(False, submod_5, x);  submod_5 = x = None",
+        "getitem = exp[0];  exp = None",
+    ]
+    assert lines[3] == "submod_6 = self.submod_3"
+    assert lines[5:7] == [
+        "mul = wrap_with_set_grad_enabled[0]",
+        "add_1 = wrap_with_set_grad_enabled[1];  wrap_with_set_grad_enabled = None",
+    ]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_what_a_part_in_autocast_is_given(strict: bool) -> None:
+    class Cast(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            with torch.autocast("cpu"):
+                return x @ x
+
+    made = torch.export.export(Cast(), (torch.ones(2, 2),), strict=strict)
+    call = next(n for n in made.graph.nodes if "autocast" in str(n.target))
+    assert call.args[:4] == (("cpu", None, True, None) if strict else ("cpu", torch.bfloat16, True, False))
+    assert call.name == "matmul"

@@ -87,3 +87,27 @@ def test_programs_of_programs_keep_constants_and_conversions() -> None:
     assert not dict(program.module().named_buffers())
     assert list(again.graph_signature.lifted_tensor_constants) == ["t", "lifted_tensor_0"]
     assert targets(again) == targets(program)
+
+
+def test_errors_of_strict_export() -> None:
+    def branches(x: Any) -> Any:
+        return x if x.sum() > 0 else -x
+
+    def of_data(x: Any) -> Any:
+        return x if x.nonzero().shape[0] > 2 else -x
+
+    def refuses(x: Any) -> Any:
+        raise ValueError("own")
+
+    exc = torch._dynamo.exc
+    for program, error, said in (
+        (branches, exc.Unsupported, "Data-dependent branching"),
+        (of_data, exc.UserError, "Consider annotating"),
+        (refuses, exc.Unsupported, "raised exception ValueError"),
+        (lambda x: x @ x, exc.TorchRuntimeError, "Dynamo failed to run FX node with fake tensors"),
+    ):
+        with pytest.raises(error, match=said):
+            torch.export.export(Of(program), (torch.ones(2, 3),), strict=True)
+    with pytest.raises(exc.UserError, match="not in range"):
+        wide = {"args": ({0: torch.export.Dim("d", min=6)},)}
+        torch.export.export(Of(lambda x: x), (torch.ones(2, 3),), dynamic_shapes=wide, strict=True)

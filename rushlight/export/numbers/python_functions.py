@@ -10,7 +10,7 @@ from functools import reduce
 from typing import Any
 
 import rushlight as torch
-from rushlight.export.numbers.symbolic import any_symbolic
+from rushlight.export.numbers.symbolic import SymInt, any_symbolic
 
 
 @contextmanager
@@ -56,6 +56,9 @@ def _chosen(
         items = args[0] if len(args) == 1 and type(args[0]) in (list, tuple) else args
         some = any(isinstance(v, torch.Tensor) for v in items)
         folded = len(args) < 3 if some else any_symbolic(items)
-        return reduce(pair, items) if folded and len(items) > 1 else python(*args)
+        if not folded or len(items) < 2:
+            return python(*args)
+        told = {str(v.expr): v for v in reversed(items) if isinstance(v, SymInt)}  # each size once
+        return reduce(pair, [v for v in items if not isinstance(v, SymInt) or told[str(v.expr)] is v])
 
     return call

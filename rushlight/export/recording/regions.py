@@ -7,13 +7,14 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import count, groupby
+from itertools import count, groupby, pairwise
 from typing import Any
 
 import rushlight as torch
 from rushlight._engine.autograd import grad_mode
 from rushlight._engine.dispatch import interpreters
 from rushlight._higher_order_ops.wrap import wrap_with_autocast, wrap_with_set_grad_enabled
+from rushlight.export.recording import strictness
 from rushlight.export.recording.places import PACKAGE
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
@@ -114,9 +115,8 @@ class Regions:
         if isinstance(mode, torch.autocast) and self.decomposes:
             self._places[id(mode)] = self._behind()
         elif isinstance(mode, torch.autocast):
-            self._enter(
-                wrap_with_autocast, (mode.device, mode.fast_dtype, mode._enabled, mode._cache_enabled)
-            )
+            given = mode._given if strictness.is_on() else (mode.fast_dtype, False)
+            self._enter(wrap_with_autocast, (mode.device, given[0], mode._enabled, given[1]))
         else:
             self._grad_is(bool(getattr(mode, "enabled", getattr(mode, "mode", True))))
 
@@ -141,9 +141,11 @@ def noticed(listener: Any) -> Iterator[None]:
         (torch.autocast, "__enter__", True),
         (torch.autocast, "__exit__", False),
     )
-    own = [(cls, name, cls.__dict__[name]) for cls, name, _ in places]
+    own: list[Any] = [(cls, name, cls.__dict__[name]) for cls, name, _ in places]
     for cls, name, begins in places:
         setattr(cls, name, _telling(listener, cls.__dict__[name], begins))
+    own.append((torch._C, "_set_grad_enabled", torch._C._set_grad_enabled))
+    setattr(torch._C, "_set_grad_enabled", _switching(listener, torch._C._set_grad_enabled))
     try:
         yield
     finally:
@@ -161,12 +163,21 @@ def _telling(listener: Any, run: Callable[..., Any], begins: bool) -> Callable[.
     return call
 
 
+def _switching(listener: Any, run: Callable[[bool], None]) -> Callable[[bool], None]:
+    def call(enabled: bool) -> None:
+        run(enabled)
+        if listener in interpreters.STACK.modes and _of_program():
+            listener._grad_is(enabled)
+
+    return call
+
+
 # --- graphs of their own ----------------------------------------------------------------------------
 
 
 def in_modes(listener: Any, graph: Graph, root: Any, apart: bool) -> None:
     """Write the parts of a program that are in a mode as calls of ops; apart: leave them as they are."""
-    now = {} if apart else wrapped(graph, root)
+    now = {} if apart else wrapped(graph, root, bool(listener.region))
     unbacked = listener.numbers.unbacked
     unbacked.update({name: (now.get(node, node), dim) for name, (node, dim) in unbacked.items()})
     for called in listener.module_calls.values():
@@ -176,18 +187,33 @@ def in_modes(listener: Any, graph: Graph, root: Any, apart: bool) -> None:
         node.meta.pop("region", None)
 
 
-def wrapped(graph: Graph, root: Any) -> dict[Node, Node]:
+def wrapped(graph: Graph, root: Any, to_the_end: bool = False) -> dict[Node, Node]:
     """Write each part of a graph that is in a mode as a call of an op; `root` gets the graphs. What the nodes
-    of a part are now.
+    of a part are now. to_the_end: whether the last mode does not end.
+
+    Parts, between which are others, are counted, as in PyTorch; the nodes that hold their graphs go on from
+    there.
     """
     if not any(node.meta.get("region") for node in graph.nodes):
         return {}
     _gather(graph)
     found: dict[Node, Node] = {}
-    for region, group in groupby(list(graph.nodes), _outermost):
+    parts = [(region, list(group)) for region, group in groupby(list(graph.nodes), _outermost)]
+    if parts[0][0] is not None:
+        parts.insert(0, (None, []))
+    last = parts[-2][0] if [n.op for n in parts[-1][1]] == ["output"] else None
+    ends_later = last is not None and (to_the_end or last[0] is wrap_with_autocast)
+    between = [False] + [_both_grad(one[0], other[0]) for one, other in pairwise(parts)]
+    names = count(len(parts) + sum(between) - ends_later)
+    for i, (region, group) in enumerate(parts):
         if region is not None:
-            found |= _call(graph, root, region, list(group))
+            found |= _call(graph, root, region, group, i + sum(between[: i + 1]), names)
     return found
+
+
+def _both_grad(one: Any, other: Any) -> bool:
+    """Whether two parts are in grad modes: between these is a part without ops."""
+    return None not in (one, other) and one[0] is other[0] is wrap_with_set_grad_enabled
 
 
 def _outermost(node: Node) -> Any:
@@ -209,11 +235,14 @@ def _gather(graph: Graph) -> None:
                 node.meta["region"] = regions[0]
 
 
-def _call(graph: Graph, root: Any, region: Any, nodes: list[Node]) -> dict[Node, Node]:
+def _call(
+    graph: Graph, root: Any, region: Any, nodes: list[Node], part_nr: int, names: Iterator[int]
+) -> dict[Node, Node]:
     inside = set(nodes)
     given = list(dict.fromkeys(n for node in nodes for n in node.all_input_nodes if n not in inside))
-    gives = [node for node in nodes if any(user not in inside for user in node.users)]
-    name = next(f"submod_{i}" for i in count(1) if not hasattr(root, f"submod_{i}"))
+    later = [n for user in graph.nodes if user not in inside for n in user.all_input_nodes]
+    gives = list(dict.fromkeys(n for n in later if n in inside))  # in the order in which they are used
+    name = next(f"submod_{i}" for i in count(part_nr) if not hasattr(root, f"submod_{i}"))
     part = torch.nn.Module()
     made, values = Graph(), {}
     for node in given:
@@ -232,7 +261,8 @@ def _call(graph: Graph, root: Any, region: Any, nodes: list[Node]) -> dict[Node,
     op, mode, _ = region
     with graph.inserting_before(nodes[0]):
         held = graph.get_attr(name)
-        call = graph.call_function(op, (*mode, held, *given))
+        own = {"name": "part"} if len(gives) == 1 else {}  # it will be called as that one
+        call = graph.call_function(op, (*mode, held, *given), **own)
         items = {node: graph.call_function(operator.getitem, (call, i)) for i, node in enumerate(gives)}
     stack = _shared_stack(nodes)
     held.meta = {"nn_module_stack": stack}
@@ -244,6 +274,9 @@ def _call(graph: Graph, root: Any, region: Any, nodes: list[Node]) -> dict[Node,
         node.replace_all_uses_with(item, lambda user: user not in inside)
     for node in reversed(nodes):
         graph.erase_node(node)
+    held.name = f"submod_{next(names)}"
+    for new, old in zip([call] if len(gives) == 1 else items.values(), gives, strict=False):
+        new.name = old.name
     return {node: values[node] for node in nodes} | items
 
 

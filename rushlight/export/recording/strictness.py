@@ -45,11 +45,20 @@ def check(mod: Any) -> None:
         raise torch._dynamo.exc.Unsupported("Dynamo does not support RNN, GRU, or LSTM.")
 
 
+_WITHIN: list[bool] = []
+
+
+def is_on() -> bool:
+    """Whether a program is being exported strictly."""
+    return bool(_WITHIN)
+
+
 @contextmanager
 def told() -> Iterator[None]:
     """A context whose errors are those of strict export: what the program raises, what its ops refuse and
     what it asks of data are told as in PyTorch, where another recorder runs it.
     """
+    _WITHIN.append(True)
     try:
         yield
     except (UserError, torch._dynamo.exc.Unsupported):
@@ -76,6 +85,8 @@ def told() -> Iterator[None]:
             "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with fake "
             f"tensors: got {error!r}"
         ) from error
+    finally:
+        _WITHIN.pop()
 
 
 def _raised(error: Exception) -> bool:
