@@ -82,8 +82,8 @@ def told() -> Iterator[None]:
         if not isinstance(error, RuntimeError):
             raise
         raise torch._dynamo.exc.TorchRuntimeError(
-            "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with fake "
-            f"tensors: got {error!r}"
+            "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with "
+            f"fake tensors: got {error!r}"
         ) from error
     finally:
         _WITHIN.pop()
