@@ -7,6 +7,7 @@ from rushlight._export import config as config
 from rushlight._export import converter as converter
 from rushlight._export import db as db
 from rushlight._export import pass_base as pass_base
+from rushlight._export import passes as passes
 from rushlight._export import serde as serde
 from rushlight._export import utils as utils
 from rushlight._export import verifier as verifier

@@ -41,6 +41,17 @@ class FailureReport:
                 "    As a result, what the sample inputs gave is a constant of the program. Use torch.where, "
                 "torch.clamp or another op of tensors instead."
             )
+        if self.failure_type is FailureType.MISSING_FAKE_KERNEL:
+            return (
+                f"Missing fake kernel.\n    torch.ops.{self.data['op']} is missing a fake kernel "
+                "implementation.\n    Please register one with torch.library.register_fake."
+            )
+        if self.failure_type is FailureType.MISMATCHED_FAKE_KERNEL:
+            return (
+                f"Mismatched fake kernel.\n    torch.ops.{self.data['op']} has a fake kernel implementation, "
+                "but it has incorrect behavior, based on the real kernel.\n    The reason for the mismatch "
+                f"is: {self.data['reason']}."
+            )
         return (
             f"Guard Added.\n    The program does something else at other sizes: {self.data['expr']}.\n"
             f"    As a result, these dimensions are static: {self.data['dims']}. Give a range in which it "

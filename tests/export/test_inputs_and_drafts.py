@@ -202,3 +202,37 @@ def test_an_adapter_takes_other_structures():
     assert torch.equal(found(x.a, x.b), mod(x))
     with pytest.raises(TypeError, match="Flat args adapter failed"):
         found(x.a)
+
+
+def test_drafts_tell_of_fake_functions_that_are_missing_or_wrong() -> None:
+    with torch.library._scoped_library("drafted", "FRAGMENT"):
+
+        @torch.library.custom_op("drafted::bare", mutates_args={})
+        def bare(x: torch.Tensor) -> torch.Tensor:
+            return x + 1
+
+        @torch.library.custom_op("drafted::wrong", mutates_args={})
+        def wrong(x: torch.Tensor) -> list[torch.Tensor]:
+            return [x * 2, x.repeat(2, 2), x.to(torch.bfloat16)]
+
+        wrong.register_fake(lambda x: [torch.empty_like(x) for _ in range(3)])
+
+        class Both(torch.nn.Module):
+            def forward(self, x: torch.Tensor) -> list[torch.Tensor]:
+                found: list[torch.Tensor] = torch.ops.drafted.wrong(torch.ops.drafted.bare(bare(x)))
+                return found
+
+        x = torch.randn(3, 3)
+        draft = torch.export.draft_export(Both(), (x,))
+        assert [f.failure_type.name for f in draft._report.failures] == [
+            "MISSING_FAKE_KERNEL",
+            "MISMATCHED_FAKE_KERNEL",
+            "MISMATCHED_FAKE_KERNEL",
+        ]
+        assert [f.data.get("reason") for f in draft._report.failures] == [
+            None,
+            "mismatch between fake value 3 and real value 6 ",
+            "Dtypes torch.bfloat16 and torch.float32 are not equal!",
+        ]
+        assert "drafted.bare.default is missing a fake kernel" in str(draft._report)
+        assert draft.module()(x)[1].shape == (6, 6)

@@ -157,3 +157,29 @@ def test_an_item_is_there_once_and_before_its_uses():
     items = [n for n in graph.nodes if n.target is operator.getitem]
     assert len({n.args for n in items}) == len(items)
     assert made.module()(torch.arange(3.0))[0].tolist() == [-1.0, 0.0]
+
+
+def test_views_become_copies_and_switches_of_gradients_are_found() -> None:
+    from rushlight._export.passes import (  # of what few programs need
+        replace_set_grad_with_hop_pass as switches,
+        replace_view_ops_with_view_copy_ops_pass as views,
+    )
+    from rushlight._export.utils import nodes_count, sequential_split
+
+    class Views(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.view(-1).sin() + 1
+
+    x = torch.ones(2, 2)
+    copying = torch.export.export(Views(), (x,))._transform_do_not_use(
+        views.ReplaceViewOpsWithViewCopyOpsPass()
+    )
+    assert "aten.view_copy.default" in [str(n.target) for n in copying.graph.nodes]
+    assert copying.module()(x).equal(Views()(x))
+    assert views.get_view_copy_of_view_op(torch.ops.aten.add.Tensor._schema) is None
+    module = torch.export.export(Views(), (x,)).module()
+    first = next(n for n in module.graph.nodes if n.op == "call_function")
+    with module.graph.inserting_before(first):
+        module.graph.call_function(torch._C._set_grad_enabled, (False,), {})
+    split = sequential_split(module, switches._is_set_grad_enabled_node)
+    assert nodes_count(split.graph.nodes, switches._is_set_grad_enabled_sub_mod) == 1

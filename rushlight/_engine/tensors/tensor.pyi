@@ -35,6 +35,8 @@ class _Unbound:
     def __init__(self, name: str) -> None: ...
     def __get__(self, t: Any, cls: _type) -> Any: ...
     name: Any
+def _is_mixed_in(name: str, cls: _type) -> _bool:
+    """Whether a class of tensors has something from a part that is no tensor."""
 _lasting: list[_bool]
 def _unfilled(self: Any, name: str) -> Any:
     """Attributes that a tensor has not, its array among them."""

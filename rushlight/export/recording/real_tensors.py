@@ -6,13 +6,14 @@ results lie in memory of their own, and whether its fake function tells what the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.pytree import flatten
 from rushlight._functorch import config
 from rushlight._subclasses.fake_tensor import FakeTensor, FakeTensorMode, MetadataMismatchError
+from rushlight.export._draft_export import FailureReport, FailureType
 
 
 def wanted() -> bool:
@@ -25,11 +26,17 @@ def tensors(tree: Any) -> list[torch.Tensor]:
     return [leaf for leaf in flatten(tree)[0] if isinstance(leaf, torch.Tensor)]
 
 
-def checked(op: Any, run: Callable[[], Any], named: dict[str, Any], fake: Callable[[], Any]) -> Any:
+def checked(
+    op: Any,
+    run: Callable[[], Any],
+    named: dict[str, Any],
+    fake: Callable[[], Any],
+    failures: list[FailureReport] | None = None,
+) -> Any:
     """The op's result. named: its arguments; fake: calls its fake function with fake tensors.
 
     RuntimeError where it writes into what it does not name, or gives what lies in its arguments' memory;
-    MetadataMismatchError where its fake function gives something else.
+    MetadataMismatchError where its fake function gives something else: of a draft, a failure of its report.
     """
     before = {name: [t.detach().clone() for t in tensors(value)] for name, value in named.items()}
     result = run()
@@ -38,6 +45,10 @@ def checked(op: Any, run: Callable[[], Any], named: dict[str, Any], fake: Callab
     if "Meta" not in op._kernels:
         for t in tensors(result):
             _check_dense(op, t)
+        _note(failures, FailureType.MISSING_FAKE_KERNEL, op, "")
+    elif failures is not None:
+        for reason in _differences(result, *fake()):
+            _note(failures, FailureType.MISMATCHED_FAKE_KERNEL, op, reason)
     else:
         _check_fake(op._opoverload, named, result, fake)
     return result
@@ -118,6 +129,36 @@ def _check_fake(own: Any, named: dict[str, Any], result: Any, fake: Callable[[],
                     f"Real tensor propagation found an output size mismatch between fake shape {size} and "
                     f"real shape {so}, at output{place}.size({dim}), for func: {own}"
                 )
+
+
+def _note(failures: list[FailureReport] | None, kind: FailureType, op: Any, reason: str) -> None:
+    """A failure of a draft's report, once."""
+    told = FailureReport(kind, {"op": str(op._opoverload)} | ({"reason": reason} if reason else {}))
+    if failures is not None and told not in failures:
+        failures.append(told)
+
+
+def _differences(result: Any, given: Any, told: Any) -> Iterator[str]:
+    """In what the fake function tells of something else than the op gives. Sizes that it leaves open fit."""
+    if {id(t) for t in tensors(given)} & {id(t) for t in tensors(told)}:
+        yield "Mismatched aliasing spec between fake kernel and real kernel"
+    for shown, real in zip(tensors(told), tensors(result), strict=False):
+        if shown.dtype != real.dtype:
+            yield f"Dtypes {real.dtype} and {shown.dtype} are not equal!"
+        if shown.dim() != real.dim():
+            yield f"mismatch between fake value {shown.dim()} and real value {real.dim()} "
+            continue
+        sizes = [
+            (n, int.__int__(n), so) for n, so in zip(shown.shape, real.shape, strict=True) if _is_told(n)
+        ]
+        wrong = next(((n, so) for n, size, so in sizes if size != so), None)
+        if wrong is not None:
+            yield f"mismatch between fake value {wrong[0]} and real value {wrong[1]} "
+
+
+def _is_told(size: Any) -> bool:
+    """Whether a size is a number, or one of the inputs'."""
+    return type(size) is int or not any(name.startswith("u") for name in size.expr.free())
 
 
 def faked(mode: FakeTensorMode, t: torch.Tensor, sizes: Any) -> FakeTensor:
