@@ -111,3 +111,8 @@ def test_errors_of_strict_export() -> None:
     with pytest.raises(exc.UserError, match="not in range"):
         wide = {"args": ({0: torch.export.Dim("d", min=6)},)}
         torch.export.export(Of(lambda x: x), (torch.ones(2, 3),), dynamic_shapes=wide, strict=True)
+
+
+def test_what_strict_export_itself_refuses_is_told_as_such() -> None:
+    with pytest.raises(ValueError, match="Exporting a ScriptModule is not supported"):
+        torch.export.export(torch.jit.script(torch.nn.ReLU()), (torch.ones(2),), strict=True)

@@ -15,6 +15,7 @@ from rushlight.export.errors import (
     UserError,
     UserErrorType,
 )
+from rushlight.export.recording.places import PACKAGE
 
 
 @dataclass
@@ -94,9 +95,6 @@ def _raised(error: Exception) -> bool:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    if trace is None:
+    if trace is None or trace.tb_frame.f_code.co_filename.startswith(PACKAGE):
         return False
-    at = trace.tb_lasti
-    return dis.opname[trace.tb_frame.f_code.co_code[at]] == "RAISE_VARARGS" and not trace.tb_frame.f_globals[
-        "__name__"
-    ].startswith("rushlight.")
+    return dis.opname[trace.tb_frame.f_code.co_code[trace.tb_lasti]] == "RAISE_VARARGS"
