@@ -145,7 +145,7 @@ class Places:
     def place(self) -> dict[str, Any]:
         """Where the program is: lines of its forwards, and the modules that these are of."""
         noted = get_current_meta() if has_preserved_node_meta() else {}
-        within = {"region": self.region} if self.region else {}
+        within = {"region": self.region} if self.region else {"switches": self.switches}
         if "from_node" in noted:  # a program is recorded again, node by node
             return {key: noted[key] for key in _NOTED if key in noted} | within
         frame: Any = sys._getframe(1)

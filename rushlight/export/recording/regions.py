@@ -42,6 +42,7 @@ class Regions:
     grad: bool
     region: tuple[Any, ...]
     decomposes: bool
+    switches: int  # to the mode that it was in, each of which begins a part
     _numbers: Iterator[int]
     # Modes that have begun, which live as long as their ids are kept: what it was in before, and where it
     # stood among the interpreters.
@@ -51,7 +52,7 @@ class Regions:
     def _outside(self) -> None:
         """No mode has begun."""
         self.grad, self.region = torch.is_grad_enabled(), ()
-        self._numbers, self._before, self._places = count(), {}, {}
+        self._numbers, self._before, self._places, self.switches = count(), {}, {}, 0
 
     @contextmanager
     def within_grad(self, enabled: bool) -> Iterator[None]:
@@ -167,6 +168,7 @@ def _switching(listener: Any, run: Callable[[bool], None]) -> Callable[[bool], N
     def call(enabled: bool) -> None:
         run(enabled)
         if listener in interpreters.STACK.modes and _of_program():
+            listener.switches += enabled == listener.grad
             listener._grad_is(enabled)
 
     return call
@@ -185,6 +187,8 @@ def in_modes(listener: Any, graph: Graph, root: Any, apart: bool) -> None:
             values[:] = [now.get(v, v) if isinstance(v, Node) else v for v in values]
     for node in graph.nodes:
         node.meta.pop("region", None)
+        node.meta.pop("switches", None)
+        node.meta.pop("was", None)
 
 
 def wrapped(graph: Graph, root: Any, to_the_end: bool = False) -> dict[Node, Node]:
@@ -198,7 +202,7 @@ def wrapped(graph: Graph, root: Any, to_the_end: bool = False) -> dict[Node, Nod
         return {}
     _gather(graph)
     found: dict[Node, Node] = {}
-    parts = [(region, list(group)) for region, group in groupby(list(graph.nodes), _outermost)]
+    parts = [(key[0], [n for _, n in group]) for key, group in groupby(_parts(graph), lambda pair: pair[0])]
     if parts[0][0] is not None:
         parts.insert(0, (None, []))
     last = parts[-2][0] if [n.op for n in parts[-1][1]] == ["output"] else None
@@ -209,6 +213,15 @@ def wrapped(graph: Graph, root: Any, to_the_end: bool = False) -> dict[Node, Nod
         if region is not None:
             found |= _call(graph, root, region, group, i + sum(between[: i + 1]), names)
     return found
+
+
+def _parts(graph: Graph) -> Iterator[tuple[Any, Node]]:
+    """Each node with the region that it is in, or else after how many switches that changed nothing."""
+    switches = 0
+    for node in list(graph.nodes):
+        switches = node.meta.get("switches", switches)
+        region = _outermost(node)
+        yield (region, 0 if region else switches), node
 
 
 def _both_grad(one: Any, other: Any) -> bool:
@@ -246,13 +259,14 @@ def _call(
     part = torch.nn.Module()
     made, values = Graph(), {}
     for node in given:
-        values[node] = made.placeholder(node.name)
+        was = node.meta.get("was")  # what it is called in the part that it is of, of the same sort
+        values[node] = made.placeholder(was[1] if was and was[0] is region[0] else node.name)
         values[node].meta = {k: v for k, v in node.meta.items() if k in ("val", "nr")}
     for node in nodes:
         if node.op == "get_attr":
             setattr(part, str(node.target), getattr(root, str(node.target)))
         values[node] = made.node_copy(node, values.__getitem__)
-        values[node].meta = {k: v for k, v in node.meta.items() if k != "region"}
+        values[node].meta = {k: v for k, v in node.meta.items() if k not in ("region", "switches", "was")}
         if node.meta["region"][1:]:
             values[node].meta["region"] = node.meta["region"][1:]
     made.output(tuple(values[node] for node in gives))
@@ -269,8 +283,8 @@ def _call(
     told = tuple(node.meta.get("val") for node in gives)
     call.meta = {"nn_module_stack": stack, "val": told, "results": len(gives)}
     for node, item in items.items():
-        item.meta = {k: v for k, v in node.meta.items() if k not in ("region", "sym", "asserts")}
-        item.meta["nn_module_stack"] = stack
+        item.meta = {k: v for k, v in node.meta.items() if k not in ("region", "sym", "asserts", "switches")}
+        item.meta |= {"nn_module_stack": stack, "was": (op, node.name)}
         node.replace_all_uses_with(item, lambda user: user not in inside)
     for node in reversed(nodes):
         graph.erase_node(node)
