@@ -49,5 +49,5 @@ class TS2EPConverter:
 
 
 def _free(value: Any) -> Any:
-    """What may change of an argument: all sizes of tensors."""
-    return [Dim.AUTO] * value.dim() if isinstance(value, torch.Tensor) else None
+    """What may change of an argument: sizes of tensors, but for 0 and 1, of which programs may be others."""
+    return [Dim.AUTO if n > 1 else None for n in value.shape] if isinstance(value, torch.Tensor) else None

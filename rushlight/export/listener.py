@@ -328,7 +328,7 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places, Regions):
             return bool(t._array.item())
         found = self.number(t if t.dtype == torch.bool else torch.ne(t, 0))
         if not isinstance(found, SymBool):
-            return found
+            return bool(found)
         try:
             return self.numbers.decide(found.relation, found.value)
         except GuardOnDataDependentSymNode as error:

@@ -75,6 +75,7 @@ class Places:
     running: list[tuple[str, str, Any]]
     counts: Counter[str]
     region: tuple[Any, ...]  # the modes that the program has begun
+    switches: int
     _outside: Callable[[], None]
     module_calls: dict[str, ModuleCall]
     # How often which function was called; and the call that is running, with what it is known as.
