@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import random
@@ -116,3 +117,25 @@ def _paths(tree, path=()):
     items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
     for key, item in items:
         yield from _paths(item, (*path, key))
+
+
+@dataclasses.dataclass
+class Pair:
+    """A container that a program registers."""
+
+    one: torch.Tensor
+    several: list[torch.Tensor]
+
+
+def test_sample_inputs_of_registered_classes() -> None:
+    class Sum(torch.nn.Module):
+        def forward(self, pair: Pair) -> torch.Tensor:
+            return pair.one + pair.several[0]
+
+    torch.export.register_dataclass(Pair, serialized_type_name="tests.export.Pair")
+    made, file = torch.export.export(Sum(), (Pair(torch.ones(2), [torch.ones(2)]),)), io.BytesIO()
+    torch.export.save(made, file)
+    file.seek(0)
+    again = torch.export.load(file)
+    assert again.example_inputs[0][0].several[0].equal(torch.ones(2))
+    assert again.module()(*again.example_inputs[0]).equal(torch.full((2,), 2.0))

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
+from rushlight._engine.core.pytree import NODES
 from rushlight._engine.serialization.atomic import replacing
 from rushlight.export.files import arguments
 from rushlight.export.files.reading import program_of
@@ -145,9 +146,13 @@ def _program(read: Any, sampled: bool) -> ExportedProgram:
     if described["schema_version"]["major"] != VERSION[0]:
         raise ValueError(f"schema version {described['schema_version']}, where {VERSION[0]} is known")
     state, constants = (_tensors(read, folder) for folder in ("weights", "constants"))
-    sample = (
-        torch.load(io.BytesIO(read("data/sample_inputs/model.pt")), weights_only=True) if sampled else None
-    )
+    sample = None
+    if sampled:
+        own: list[Any] = [
+            cls for cls in NODES if isinstance(cls, type)
+        ]  # containers that the program has registered
+        with torch.serialization.safe_globals(own):
+            sample = torch.load(io.BytesIO(read("data/sample_inputs/model.pt")), weights_only=True)
     return program_of(described, state, constants, sample)
 
 
