@@ -184,3 +184,11 @@ def test_a_part_that_is_no_tensor_takes_methods_over() -> None:
     heard: list[str] = []
     torch.ones(2).as_subclass(Made).detach().numel()
     assert heard == ["detach", "numel"]
+
+
+@pytest.mark.parametrize("file", ["loss", "linear", "conv", "rnn", "pooling", "normalization"])
+def test_a_file_of_layers_gives_away_its_layers_alone(file: str) -> None:
+    given: dict[str, Any] = {}
+    exec(f"from rushlight.nn.modules.{file} import *", given)
+    del given["__builtins__"]
+    assert given and all(issubclass(value, nn.Module) for value in given.values())

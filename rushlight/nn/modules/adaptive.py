@@ -12,6 +12,8 @@ from rushlight.nn.modules.container import ModuleList, Sequential
 from rushlight.nn.modules.linear import Linear
 from rushlight.nn.modules.module import Module
 
+__all__ = ["AdaptiveLogSoftmaxWithLoss"]
+
 _ASMoutput = namedtuple("_ASMoutput", ["output", "loss"])
 
 

@@ -42,3 +42,4 @@ class _ASMoutput(NamedTuple):
     loss: Tensor
 def _target_log_prob(layer: Any, input: Tensor, target: Tensor) -> Any:
     """(N,): the log-probability of each sample's class."""
+__all__ = ['AdaptiveLogSoftmaxWithLoss']

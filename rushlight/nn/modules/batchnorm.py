@@ -13,6 +13,16 @@ from rushlight.nn.modules.utils import fill_affine, register_empty
 from rushlight.nn.parameter import UninitializedBuffer
 from rushlight.types import Device
 
+__all__ = [
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "SyncBatchNorm",
+]
+
 
 class _NormBase(Module):
     """Weight, bias and running statistics of one value for each channel.

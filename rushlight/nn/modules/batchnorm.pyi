@@ -112,3 +112,5 @@ def _is_channels_last(x: Tensor) -> _bool:
     """Whether the channels of (N, C, *) lie side by side."""
 def _options(layer: Any) -> tuple[Any, ...]:
     """What batch_norm takes beside a layer's input; a batch is counted."""
+__all__ = ['BatchNorm1d', 'BatchNorm2d', 'BatchNorm3d', 'LazyBatchNorm1d', 'LazyBatchNorm2d',
+    'LazyBatchNorm3d', 'SyncBatchNorm']

@@ -6,6 +6,8 @@ from rushlight import Tensor
 from rushlight.nn import functional as F
 from rushlight.nn.modules.module import Module
 
+__all__ = ["ChannelShuffle"]
+
 
 class ChannelShuffle(Module):
     """(*, groups * n, H, W) -> the same shape, channels in the order of a transposed (groups, n) table."""

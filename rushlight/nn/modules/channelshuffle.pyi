@@ -16,3 +16,4 @@ class ChannelShuffle(Module):
     def forward(self, input: Any) -> Tensor:
         """The input with its channels in another order; RuntimeError unless `groups` divides them."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
+__all__ = ['ChannelShuffle']

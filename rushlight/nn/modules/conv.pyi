@@ -149,3 +149,6 @@ class _LazyConvXdMixin(LazyLayer):
 def _check(in_channels: _int, out_channels: _int, groups: _int, stride: tuple[_int, ...], padding: _int | str | Sequence[_int], padding_mode: str) -> None: ...
 def _pad_widths(padding: str | tuple[_int, ...], kernel_size: tuple[_int, ...], dilation: tuple[_int, ...]) -> Any:
     """The padding as F.pad takes it: last dim first, before and after."""
+__all__ = ['Conv1d', 'Conv2d', 'Conv3d', 'ConvTranspose1d', 'ConvTranspose2d', 'ConvTranspose3d',
+    'LazyConv1d', 'LazyConv2d', 'LazyConv3d', 'LazyConvTranspose1d', 'LazyConvTranspose2d',
+    'LazyConvTranspose3d']

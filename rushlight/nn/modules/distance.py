@@ -6,6 +6,8 @@ from rushlight import Tensor
 from rushlight.nn import functional as F
 from rushlight.nn.modules.module import Module
 
+__all__ = ["CosineSimilarity", "PairwiseDistance"]
+
 
 class PairwiseDistance(Module):
     """The p-norm of x1 - x2 + eps along the last dim: (N, D) or (D) -> (N) or a scalar.

@@ -29,3 +29,4 @@ class PairwiseDistance(Module):
     def forward(self, x1: Any, x2: Any) -> Tensor:
         """(N, D) and (N, D) -> (N,), or (N, 1) with `keepdim`; shapes broadcast."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
+__all__ = ['CosineSimilarity', 'PairwiseDistance']

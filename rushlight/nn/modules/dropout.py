@@ -6,6 +6,8 @@ from rushlight import Tensor
 from rushlight.nn import functional as F
 from rushlight.nn.modules.module import Module
 
+__all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
+
 
 class _DropoutNd(Module):
     """The base of all: `p` is the probability of a zero; `inplace`: the result is written into the input."""

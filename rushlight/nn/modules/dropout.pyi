@@ -50,3 +50,4 @@ class _DropoutNd(Module):
     __constants__: list[Any]
     def extra_repr(self) -> str:
         """What repr() shows: p, inplace."""
+__all__ = ['AlphaDropout', 'Dropout', 'Dropout1d', 'Dropout2d', 'Dropout3d', 'FeatureAlphaDropout']

@@ -8,6 +8,8 @@ import rushlight as torch
 from rushlight import Tensor
 from rushlight.nn.modules.module import Module
 
+__all__ = ["Flatten", "Unflatten"]
+
 
 class Flatten(Module):
     """Merge the dims from `start_dim` to `end_dim` into one: (N, a, b) -> (N, a * b)."""

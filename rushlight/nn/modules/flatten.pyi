@@ -34,3 +34,4 @@ class Unflatten(Module):
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 def _check_elements(size: object, outer: tuple[_type, ...], inner: _type, what: str) -> None:
     """TypeError unless `size` is one of the types `outer`, and holds objects of the type `inner` alone."""
+__all__ = ['Flatten', 'Unflatten']

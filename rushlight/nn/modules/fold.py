@@ -10,6 +10,8 @@ from rushlight.nn import functional as F
 from rushlight.nn.common_types import _size_any_t
 from rushlight.nn.modules.module import Module
 
+__all__ = ["Fold", "Unfold"]
+
 
 class Fold(Module):
     """Sum columns of blocks into an image: (N, C * kh * kw, L) -> (N, C, *output_size)."""

@@ -39,3 +39,4 @@ class Unfold(Module):
     def forward(self, input: Any) -> Tensor:
         """(N, C, H, W) or without N -> (N, C * kh * kw, L), L blocks in the order of their rows."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
+__all__ = ['Fold', 'Unfold']

@@ -11,6 +11,15 @@ from rushlight.nn import functional as F
 from rushlight.nn.modules.batchnorm import _LazyNormBase, _NormBase
 from rushlight.types import Device
 
+__all__ = [
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+]
+
 
 class _InstanceNorm(_NormBase):
     """The base of instance normalisation over 1, 2 and 3 dims: its defaults and its forward."""

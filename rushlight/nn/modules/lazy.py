@@ -7,6 +7,8 @@ from typing import Any
 import rushlight as torch
 from rushlight.nn.parameter import UninitializedParameter, is_lazy
 
+__all__ = ["LazyModuleMixin"]
+
 
 class LazyModuleMixin:
     """Put before a Module class: `class LazyLinear(LazyModuleMixin, Linear)`.

@@ -28,3 +28,4 @@ class LazyModuleMixin:
         """Whether a parameter or buffer has no shape yet."""
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
         """Give the parameters their shapes, from the first call's arguments."""
+__all__ = ['LazyModuleMixin']

@@ -13,6 +13,8 @@ from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.utils import register_empty
 from rushlight.types import Device
 
+__all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
+
 
 class Identity(Module):
     """Returns its input; all constructor arguments are ignored."""

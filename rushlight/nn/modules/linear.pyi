@@ -72,3 +72,4 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 def _init_bias(bias: Tensor | None, weight: Tensor) -> None:
     """U(-k, k), k = 1 / sqrt(fan_in)."""
+__all__ = ['Bilinear', 'Identity', 'LazyLinear', 'Linear']

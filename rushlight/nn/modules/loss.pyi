@@ -292,3 +292,8 @@ class _WeightedLoss(_Loss):
     weight: Tensor | None
     def __init__(self, weight: Tensor | None = None, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean') -> None: ...
 def _check_margin(name: str, margin: _float) -> None: ...
+__all__ = ['BCELoss', 'BCEWithLogitsLoss', 'CTCLoss', 'CosineEmbeddingLoss', 'CrossEntropyLoss',
+    'GaussianNLLLoss', 'HingeEmbeddingLoss', 'HuberLoss', 'KLDivLoss', 'L1Loss', 'LinearCrossEntropyLoss',
+    'MSELoss', 'MarginRankingLoss', 'MultiLabelMarginLoss', 'MultiLabelSoftMarginLoss', 'MultiMarginLoss',
+    'NLLLoss', 'NLLLoss2d', 'PoissonNLLLoss', 'SmoothL1Loss', 'SoftMarginLoss', 'TripletMarginLoss',
+    'TripletMarginWithDistanceLoss']

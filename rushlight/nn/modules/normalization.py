@@ -12,6 +12,8 @@ from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.utils import fill_affine, register_empty
 from rushlight.types import Device
 
+__all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
+
 
 class LocalResponseNorm(Module):
     """x / (k + alpha * mean of x^2 over `size` neighbouring channels) ** beta, for (N, C, *)."""

@@ -11,6 +11,24 @@ from rushlight.nn.common_types import _size_2_t, _size_4_t, _size_6_t
 from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.utils import _ntuple, _pair, _quadruple
 
+__all__ = [
+    "CircularPad1d",
+    "CircularPad2d",
+    "CircularPad3d",
+    "ConstantPad1d",
+    "ConstantPad2d",
+    "ConstantPad3d",
+    "ReflectionPad1d",
+    "ReflectionPad2d",
+    "ReflectionPad3d",
+    "ReplicationPad1d",
+    "ReplicationPad2d",
+    "ReplicationPad3d",
+    "ZeroPad1d",
+    "ZeroPad2d",
+    "ZeroPad3d",
+]
+
 _sextuple = _ntuple(6, "_sextuple")
 
 

@@ -6,6 +6,8 @@ from rushlight import Tensor
 from rushlight.nn import functional as F
 from rushlight.nn.modules.module import Module
 
+__all__ = ["PixelShuffle", "PixelUnshuffle"]
+
 
 class PixelShuffle(Module):
     """(*, C * r * r, H, W) -> (*, C, H * r, W * r); r is `upscale_factor`."""

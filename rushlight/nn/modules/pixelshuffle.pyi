@@ -27,3 +27,4 @@ class PixelUnshuffle(Module):
     def forward(self, input: Any) -> Tensor:
         """(*, C, H * r, W * r) -> (*, C * r * r, H, W); RuntimeError unless r divides both sizes."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
+__all__ = ['PixelShuffle', 'PixelUnshuffle']

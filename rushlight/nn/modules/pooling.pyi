@@ -314,3 +314,7 @@ class _MaxUnpoolNd(Module):
     def extra_repr(self) -> str:
         """What repr() shows: kernel_size, stride, padding."""
 def _check_size_or_ratio(name: str, output_size: _size_any_t | None, output_ratio: _ratio_any_t | None) -> None: ...
+__all__ = ['AdaptiveAvgPool1d', 'AdaptiveAvgPool2d', 'AdaptiveAvgPool3d', 'AdaptiveMaxPool1d',
+    'AdaptiveMaxPool2d', 'AdaptiveMaxPool3d', 'AvgPool1d', 'AvgPool2d', 'AvgPool3d', 'FractionalMaxPool2d',
+    'FractionalMaxPool3d', 'LPPool1d', 'LPPool2d', 'LPPool3d', 'MaxPool1d', 'MaxPool2d', 'MaxPool3d',
+    'MaxUnpool1d', 'MaxUnpool2d', 'MaxUnpool3d']

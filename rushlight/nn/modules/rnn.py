@@ -13,6 +13,8 @@ from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.utils import changed, register_empty
 from rushlight.nn.utils.rnn import PackedSequence, traced
 
+__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
+
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 

@@ -137,3 +137,4 @@ def _zero_state(rnn: Any, input: Tensor, batch_sizes: Any) -> Any:
     """The state that a sequence begins with where none is given."""
 def draw_weights(module: Any) -> None:
     """All weights from U(-k, k), k = 1 / sqrt(hidden_size)."""
+__all__ = ['GRU', 'LSTM', 'RNN', 'GRUCell', 'LSTMCell', 'RNNBase', 'RNNCell', 'RNNCellBase']

@@ -12,6 +12,8 @@ from rushlight.nn.modules.utils import changed
 from rushlight.nn.parameter import Parameter
 from rushlight.types import Device
 
+__all__ = ["Embedding", "EmbeddingBag"]
+
 
 def _padding_index(padding_idx: int | None, num_embeddings: int, name: str) -> int | None:
     if padding_idx is None:

@@ -71,3 +71,4 @@ class _Table(Module):
     def reset_parameters(self) -> None:
         """Draw the weight anew from N(0, 1); the padding row is zero."""
 def _padding_index(padding_idx: _int | None, num_embeddings: _int, name: str) -> _int | None: ...
+__all__ = ['Embedding', 'EmbeddingBag']

@@ -17,6 +17,14 @@ from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.normalization import LayerNorm
 from rushlight.nn.multihead_attention import _canonical_mask, _none_or_dtype
 
+__all__ = [
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
+]
+
 
 def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Any:
     """(sz, sz): -inf above the diagonal, 0 elsewhere."""

@@ -103,3 +103,5 @@ def _why_not_nested(layer: Any) -> str:
     """What of a layer keeps PyTorch from running it on nested tensors; "" where nothing does."""
 def _zeroes_padding(encoder: Any, src: Tensor, mask: Tensor, padding: int | str | Sequence[int]) -> bool:
     """Whether PyTorch runs on nested tensors here: its padded positions come back as zeros."""
+__all__ = ['Transformer', 'TransformerDecoder', 'TransformerDecoderLayer', 'TransformerEncoder',
+    'TransformerEncoderLayer']

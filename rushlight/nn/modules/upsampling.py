@@ -9,6 +9,8 @@ from rushlight.nn import functional as F
 from rushlight.nn.common_types import _ratio_2_t, _ratio_any_t, _size_2_t, _size_any_t
 from rushlight.nn.modules.module import Module
 
+__all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
+
 
 class Upsample(Module):
     """Resize to `size`, or by `scale_factor`; one of them is given. Modes as of F.interpolate.

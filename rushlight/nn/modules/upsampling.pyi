@@ -35,3 +35,4 @@ class UpsamplingNearest2d(Upsample):
     """Upsample of (N, C, H, W) with mode="nearest"."""
 
     def __init__(self, size: _size_2_t | None = None, scale_factor: _ratio_2_t | None = None) -> None: ...
+__all__ = ['Upsample', 'UpsamplingBilinear2d', 'UpsamplingNearest2d']
