@@ -26,8 +26,7 @@ from rushlight.nn.parameter import Parameter
 from rushlight.types import Device
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
-__all__ += ["LazyConv1d", "LazyConv2d", "LazyConv3d"]
-__all__ += ["LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d"]
+__all__ += [f"Lazy{name}" for name in __all__]
 
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
