@@ -62,10 +62,15 @@ def _convolution(
     output_mask: Any,
 ) -> Any:
     dims = weight.dim() - 2
-    how = *[tuple(v) * dims if len(v) == 1 else tuple(v) for v in (stride, padding, dilation)], groups
+    *places, extra = (
+        tuple(v) * dims if len(v) == 1 else tuple(v) for v in (stride, padding, dilation, output_padding)
+    )
+    how = *places, groups
     INSIDE.depth += 1
     try:
-        found = convolution_gradients(grad_output, input, weight, how, transposed, output_mask[:2])
+        found = convolution_gradients(
+            grad_output, input, weight, how, extra if transposed else None, output_mask[:2]
+        )
     finally:
         INSIDE.depth -= 1
     others = [d for d in range(grad_output.dim()) if d != 1]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from rushlight._engine.autograd.grad_mode import _Mode
 from rushlight._engine.tensors.tensor import Tensor
-
-if TYPE_CHECKING:  # what few programs need
-    from rushlight._engine.transforms.tangents import Forward
 
 __all__ = [
     "UnpackedDualTensor",
@@ -86,14 +83,15 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 def _is_fwd_grad_enabled() -> bool:
     """Whether ops on dual tensors give dual tensors."""
-    return _forward().enabled
+    enabled: bool = _innermost().enabled
+    return enabled
 
 
-def _forward() -> type[Forward]:
+def _innermost() -> Any:
     # few programs differentiate forwards
-    from rushlight._engine.transforms.tangents import Forward
+    from rushlight._engine.transforms.tangents import innermost
 
-    return Forward
+    return innermost()
 
 
 class _set_fwd_grad_enabled(_Mode):
@@ -102,13 +100,14 @@ class _set_fwd_grad_enabled(_Mode):
     __slots__ = ("before",)
 
     def __init__(self, mode: bool) -> None:
-        self.before, _forward().enabled = _forward().enabled, mode
+        there = _innermost()
+        self.before, there.enabled = there.enabled, mode
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *error: Any) -> None:
-        _forward().enabled = self.before
+        _innermost().enabled = self.before
 
 
 class dual_level(_Mode):

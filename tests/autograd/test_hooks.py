@@ -109,3 +109,9 @@ def test_hooks_on_a_view_are_of_what_it_was_before_a_write() -> None:
     view.mul_(2)
     (base.sum() + view.sum()).backward()
     assert leaf.grad.tolist() == [4, 1]
+    leaf.grad = None
+    row = leaf.clone()[:]
+    row.register_hook(lambda grad: grad * 10)
+    row[:1].mul_(2)
+    row.sum().backward()
+    assert leaf.grad.tolist() == [2, 1]

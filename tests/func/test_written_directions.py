@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import partial
 
 import pytest
@@ -62,6 +63,33 @@ def test_a_switched_off_mode_ends_where_a_derivative_begins():
         return x**3 - fixed * x
 
     assert func.jvp(lambda x: func.jvp(f, (x,), (one,))[1], (x,), (one,))[1].allclose(6 * x)
+
+
+def test_a_switched_off_mode_is_its_threads_alone():
+    def elsewhere():
+        forward_ad._set_fwd_grad_enabled(False)
+        seen.append(forward_ad._is_fwd_grad_enabled())
+
+    seen = []
+    with forward_ad.dual_level():
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+        assert seen == [False]
+        assert forward_ad.unpack_dual(forward_ad.make_dual(X, X) * 2).tangent.equal(2 * X)
+
+
+def test_parts_of_complex_numbers_and_these_become_dual_together():
+    def f(x):
+        out, other = (torch.zeros(6, dtype=torch.complex128) for _ in range(2))
+        parts, real = torch.view_as_real(out), other.real
+        parts[:, 1].copy_(x**2)
+        other.copy_(x * (1 + 1j))
+        return out.imag, real * 1
+
+    squares, ones = func.jvp(f, (X,), (torch.ones_like(X),))[1]
+    assert squares.allclose(2 * X)
+    assert ones.equal(torch.ones_like(X))
 
 
 def test_the_way_back_is_tracked_where_the_way_there_was_not():

@@ -50,3 +50,20 @@ def test_gradients_alone_are_computed() -> None:
     assert [str(n.target) for n in graph.graph.nodes if str(n.target).startswith("aten.conv")] == [
         "aten.convolution_backward.default"
     ]
+
+
+def test_gradients_of_no_convolution_are_refused() -> None:
+    x, w, g = torch.ones(2, 3, 6, 6), torch.ones(4, 3, 3, 3), torch.ones(2, 4, 4, 4)
+    for shape in ((2, 3, 7, 7), (3, 3, 6, 6)):
+        with pytest.raises(RuntimeError, match="Mismatch in shape"):
+            grad.conv2d_input(shape, w, g)
+    for shape in ((4, 3, 2, 2), (5, 3, 3, 3)):
+        with pytest.raises(RuntimeError, match="Mismatch in shape"):
+            grad.conv2d_weight(x, shape, g)
+    with pytest.raises(RuntimeError, match="to have 3 channels, but got 5 channels instead"):
+        grad.conv2d_input((2, 5, 6, 6), w, g)
+    with pytest.raises(RuntimeError, match="non-positive stride"):
+        grad.conv2d_input((2, 3, 6, 6), w, g, stride=0)
+    how = [2, 2], [1, 1], [1, 1], True, [0, 0], 1, [True, True, False]
+    with pytest.raises(RuntimeError, match="Mismatch in shape"):
+        torch.ops.aten.convolution_backward(torch.ones(1, 2, 6, 6), x[:1, :, :3, :3], w[:3, :2], None, *how)

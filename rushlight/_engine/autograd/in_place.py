@@ -283,11 +283,21 @@ def moved(t: Tensor, node: Any, number: int) -> None:
         move_retained(t, old, node, number)
 
 
-def _pass_by(written: Any, old: Any, root: Tensor, chain: tuple[Any, ...]) -> None:
-    """Of a write to a view that has hooks, let the gradient go to the base past these: they are of what the
-    view was.
+def _hooked(view: Any) -> bool:
+    """Whether a view has hooks, or one that it is a view of."""
+    while (found := getattr(view, "_view_of", None)) is not None:
+        if view._grad_node is not None and view._grad_node.hooks is not None:
+            return True
+        view = found[0]
+    return False
+
+
+def _pass_by(written: Any, target: Tensor, root: Tensor, chain: tuple[Any, ...]) -> None:
+    """Of a write to a view, let the gradient go to the base past the hooks of it and of those that it is a
+    view of: they are of what these views were.
     """
-    if written is None or old is None or old.hooks is None or any(again is None for again, _ in chain):
+    old = target._grad_node
+    if written is None or old is None or not _hooked(target) or any(again is None for again, _ in chain):
         return
     anew = edge(replay(root, chain))
     written.next = tuple([anew if e is not None and e[0] is old else e for e in written.next])
@@ -299,7 +309,7 @@ def rebase(target: Tensor, result: Tensor) -> None:
     if root is target:
         moved(root, result._grad_node, result._output_nr)
     else:
-        _pass_by(result._grad_node, target._grad_node, root, chain)
+        _pass_by(result._grad_node, target, root, chain)
         moved(root, CopySlices((edge(root), edge(result)), (chain, root.stride())), 0)
     for reference in list(storage(root).views or ()):  # views that are taken anew are no more to be seen
         view = reference()

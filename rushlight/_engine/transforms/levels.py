@@ -8,6 +8,7 @@ is the ordinary graph, recorded by the ops that are left at the end.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import Any, Self, TypeVar
@@ -21,13 +22,24 @@ from rushlight._engine.tensors.gradient import refuse_switch
 from rushlight._engine.tensors.tensor import WRAPPED, Tensor, alias, storage
 
 
+class _Running(threading.local):
+    """The derivatives in forward mode that run in this thread, the innermost last."""
+
+    enabled = True  # outside of all of them: whether tangents are computed
+
+    def __init__(self) -> None:
+        self.levels: list[Any] = []
+
+
+FORWARD = _Running()
+
+
 class Level(interpreters.Interpreter):
     """One running transform; as a context, it stands in the dispatcher."""
 
     number = 0
     alive = False
     what = ""
-    forward: list[Any] = []  # the derivatives in forward mode that run, the innermost last
 
     def __enter__(self) -> Self:
         if not self.number:
@@ -65,7 +77,7 @@ class Level(interpreters.Interpreter):
         if out is not None:
             return self.write(out, row, bound)
         found = self.apply(row, bound)
-        if Level.forward and (row.kind == "view" or row.options.get("is_view")):
+        if FORWARD.levels and (row.kind == "view" or row.options.get("is_view")):
             _note_views(row, bound, found)
         return found
 
@@ -218,7 +230,7 @@ def stand_in(t: Any, cls: type[Wrapped]) -> Any:
 def with_views(t: Any, level: Level, become: Callable[[Any, View | None], None]) -> None:
     """Let become(tensor, how it is taken as a view) wrap what `t` is a view of, then all views of that."""
     root = view_chain(t)[0]
-    s, kind = root._storage, root._kind
+    s, parts = root._storage, root._kind.dtype.to_real()  # views of other numbers' bits have no tangent
 
     def see(view: Any) -> None:
         if not level.holds(view):
@@ -230,5 +242,5 @@ def with_views(t: Any, level: Level, become: Callable[[Any, View | None], None])
     known = () if s is None else [r() for r in s.views or ()]
     become(root, None)
     for view in (t, *known):
-        if view is not None and view._kind.dtype is kind.dtype and view_chain(view)[0] is root:
+        if view is not None and view._kind.dtype.to_real() is parts and view_chain(view)[0] is root:
             see(view)

@@ -22,6 +22,7 @@ from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import Tensor, storage
 from rushlight._engine.transforms import policies
 from rushlight._engine.transforms.levels import (
+    FORWARD,
     Level,
     Wrapped,
     active,
@@ -78,34 +79,30 @@ _DECLARED = frozenset("_softmax _log_softmax _logsumexp _p_norm _euclid _length 
 _STEPS = frozenset(("bernoulli", "poisson", "normal"))
 
 
+def innermost() -> Any:
+    """What knows whether tangents are computed: this thread's innermost derivative, or what is around all."""
+    return FORWARD.levels[-1] if FORWARD.levels else FORWARD
+
+
 class Forward(Level):
     """One running derivative in forward mode."""
 
     what = "jvp"
     by_hand = False  # whether torch.autograd.forward_ad began it
-    enabled = True  # of the innermost: whether tangents are computed
-    outside = True  # what that was outside of this one
+    enabled = True  # whether tangents are computed, as was said while it was the innermost
 
     def __enter__(self) -> Self:
-        if not self.alive:
-            Level.forward.append(self)
-            self.outside = Forward.enabled
-            Forward.enabled = self.outside or not self.by_hand
+        self.enabled = innermost().enabled or not self.by_hand
+        FORWARD.levels.append(self)
         return super().__enter__()
 
     def __exit__(self, *error: Any) -> None:
         super().__exit__(*error)
-        Level.forward.remove(self)
-        Forward.enabled = self.outside
+        FORWARD.levels.remove(self)
 
     def concerned(self, row: Any, args: Any, kwargs: dict[str, Any]) -> bool:
         """Whether an operand is a dual tensor of this level."""
-        running = Level.forward
-        if running[-1] is self:
-            enabled = Forward.enabled
-        else:
-            enabled = self not in running or running[running.index(self) + 1].outside
-        return enabled and super().concerned(row, args, kwargs)
+        return self.enabled and super().concerned(row, args, kwargs)
 
     def rule(self, row: Any, bound: dict[str, Any]) -> Any:
         """A row that is not pointwise, on arguments by name."""

@@ -9,6 +9,7 @@ Each is one matrix product per group over windows laid out as columns, where the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -228,15 +229,21 @@ def _first_of(to_grad: Any, shape: Ints) -> Any:
 
 
 def convolution_gradients(
-    grad: Any, input: Any, weight: Any, how: tuple[Any, ...], transposed: bool, wanted: Sequence[bool]
+    grad: Any,
+    input: Any,
+    weight: Any,
+    how: tuple[Any, ...],
+    extra: Ints | None,
+    wanted: Sequence[bool],
 ) -> tuple[Any, Any]:
     """The gradients for the input and the weight of a convolution, or of a transposed one, as its row gives
     them, which keeps what they read; None where one is not wanted. That operand's values are not read.
 
-    how: stride, padding, dilation, groups.
+    how: stride, padding, dilation, groups. extra: the output_padding of a transposed one, else None.
     """
+    _check_gradient(grad, input, weight, how, extra)
     grad, kernel = _as_result(grad, input, weight), weight.shape[2:]
-    if transposed:
+    if extra is not None:
         return (
             _first_of(_convolution(grad, conjugate(weight), *how), input.shape) if wanted[0] else None,
             _convolution_weight(conjugate(input), grad, kernel, *how) if wanted[1] else None,
@@ -244,6 +251,31 @@ def convolution_gradients(
     return (
         _convolution_input(grad, conjugate(weight), input.shape[2:], *how) if wanted[0] else None,
         _convolution_weight(grad, conjugate(input), kernel, *how) if wanted[1] else None,
+    )
+
+
+def _check_gradient(grad: Any, input: Any, weight: Any, how: tuple[Any, ...], extra: Ints | None) -> None:
+    """RuntimeError for operands of no convolution, or where grad is not of its result's sizes."""
+    (*places, groups), transposed, n = how, extra is not None, weight.ndim - 2
+    _check(f"conv{'_transpose' * transposed}{n}d", n, input, weight, None, groups, transposed)
+    _positive(*places)
+    outs = weight.shape[1] * groups if transposed else weight.shape[0]
+    sizes = _sizes if extra is None else partial(_transposed_sizes, extra)
+    shape = (*input.shape[:1], outs, *sizes(input.shape[2:], weight.shape[2:], *places))
+    if tuple(grad.shape) != shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[0] has a shape of {grad.shape} and "
+            f"output[0] has a shape of {type(grad.shape)(shape)}."
+        )
+
+
+def _transposed_sizes(
+    extra: Ints, space: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints
+) -> Ints:
+    """The sizes of which so many windows are, and `extra` places more."""
+    return tuple(
+        (size - 1) * s - 2 * p + d * (k - 1) + e + 1
+        for size, s, p, d, k, e in zip(space, stride, padding, dilation, kernel, extra, strict=True)
     )
 
 
@@ -498,12 +530,7 @@ def _transposed(n: int) -> None:
                 )
         unbatched = input.ndim == n + 1
         x = input.unsqueeze(0) if unbatched else input
-        space = tuple(
-            (size - 1) * s - 2 * p + d * (k - 1) + e + 1
-            for size, s, p, d, k, e in zip(
-                x.shape[2:], stride, padding, dilation, weight.shape[2:], extra, strict=True
-            )
-        )
+        space = _transposed_sizes(extra, x.shape[2:], weight.shape[2:], stride, padding, dilation)
         if any(size <= 0 for size in space):
             raise RuntimeError(
                 f"Given input size per channel: {list(x.shape[2:])}. Calculated output size "
