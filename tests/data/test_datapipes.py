@@ -168,8 +168,16 @@ def test_files_are_listed_opened_and_read(tmp_path) -> None:
 
 def test_functions_must_take_their_columns_and_errors_say_whose_they_are() -> None:
     pipe = IterableWrapper([(1, 2)])
-    with pytest.raises(ValueError, match="2 non-default positional parameters, but 1"):
+    with pytest.raises(ValueError, match="2 positional parameters, but 1 are required"):
         pipe.filter(lambda a, b: a < b, input_col=0)
     assert list(pipe.filter(lambda a, b: a < b, input_col=[0, 1])) == [(1, 2)]
     with pytest.raises(TypeError, match="thrown by __iter__ of MapperIterDataPipe"):
         list(pipe.map(len, input_col=0))
+    with pytest.raises(KeyError, match="thrown by __iter__ of MapperIterDataPipe"):
+        list(IterableWrapper([5]).map({}.__getitem__))
+    source = IterableWrapper([1, 2])
+    first = iter(source.map(abs))
+    next(first)
+    next(iter(source))
+    with pytest.raises(RuntimeError, match=r"by multiple references.*`.fork\(\)` if that is necessary\.$"):
+        next(first)

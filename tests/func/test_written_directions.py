@@ -79,6 +79,14 @@ def test_a_switched_off_mode_is_its_threads_alone():
         assert forward_ad.unpack_dual(forward_ad.make_dual(X, X) * 2).tangent.equal(2 * X)
 
 
+def test_what_was_written_is_shown_with_its_tangent_while_that_lasts():
+    out = torch.zeros(1)
+    with forward_ad.dual_level():
+        out.copy_(forward_ad.make_dual(torch.ones(1), torch.ones(1)))
+        assert repr(out) == "tensor([1.], tangent=tensor([1.]))"
+    assert repr(out) == "tensor([1.])"
+
+
 def test_parts_of_complex_numbers_and_these_become_dual_together():
     def f(x):
         out, other = (torch.zeros(6, dtype=torch.complex128) for _ in range(2))

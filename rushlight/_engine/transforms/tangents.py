@@ -51,6 +51,8 @@ class Dual(Wrapped):
         return self
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
+        if not self.level.alive:  # a primal from now on
+            return repr(self.value)
         return f"{repr(self.value)[:-1]}, tangent={self.tangent!r})"
 
     def _view_dtype(self, dtype: Any) -> Any:

@@ -150,16 +150,26 @@ class IterDataPipe(_Chained, IterableDataset[T_co]):
         if self._valid_iterator_id != number:
             raise RuntimeError(
                 "This iterator has been invalidated because another iterator has been created "
-                f"from the same IterDataPipe: {_described(self)}\nThis may be caused multiple references to "
-                "the same IterDataPipe. We recommend using `.fork()` if that is necessary."
+                f"from the same IterDataPipe: {described(self)}\nThis may be caused by multiple references "
+                "to the same IterDataPipe. We recommend using `.fork()` if that is necessary."
             )
 
 
-def _described(pipe: Any) -> str:
+def described(pipe: Any) -> str:
     """The pipe's class, and what it was made from as far as that is among its attributes."""
     given = [(n, getattr(pipe, n)) for n in inspect.signature(type(pipe)).parameters if n in vars(pipe)]
-    parts = [f"{n}={getattr(v, '__name__', v) if callable(v) else v!r}" for n, v in sorted(given)]
+    parts = [f"{n}={v.__name__ if inspect.isfunction(v) else repr(v)}" for n, v in sorted(given)]
     return f"{type(pipe).__name__}({', '.join(parts)})"
+
+
+def _say_whose(error: Exception, pipe: Any) -> None:
+    """Add to an error's words of which pipe it is, unless one further in has, or it is of two iterators."""
+    words = error.args[0] if error.args and isinstance(error.args[0], str) else ""
+    if "thrown by __iter__ of" not in words and "has been invalidated" not in words:
+        error.args = (
+            f"{words}\nThis exception is thrown by __iter__ of {described(pipe)}",
+            *(error.args[1:] if words else ()),
+        )
 
 
 def _generated(make: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
@@ -174,13 +184,7 @@ def _generated(make: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any
             except StopIteration:
                 return
             except Exception as error:
-                text = f"thrown by __iter__ of {_described(self)}"
-                if (
-                    error.args
-                    and isinstance(error.args[0], str)
-                    and "thrown by __iter__ of" not in error.args[0]
-                ):
-                    error.args = (f"{error.args[0]}\nThis exception is {text}", *error.args[1:])
+                _say_whose(error, self)
                 raise
             self._number_of_samples_yielded += 1
             yield item

@@ -11,7 +11,7 @@ from typing import Any
 import rushlight as torch
 from rushlight.utils.data.collate import default_collate
 from rushlight.utils.data.datapipes._decorator import functional_datapipe
-from rushlight.utils.data.datapipes.datapipe import IterDataPipe
+from rushlight.utils.data.datapipes.datapipe import IterDataPipe, described
 from rushlight.utils.data.datapipes.iter.files import FileLister, FileOpener, StreamReader
 from rushlight.utils.data.datapipes.utils.common import validate_input_col
 from rushlight.utils.data.sampler import SequentialSampler
@@ -368,11 +368,11 @@ class MultiplexerIterDataPipe(_Several):
 _END = object()
 
 
-class _Shared(_Pipe):
+class _ForkerIterDataPipe(_Pipe):
     """What the children of a pipe read together: each item goes into the queues of those it is for."""
 
-    def __init__(self, main_datapipe: Any, num_instances: int, buffer_size: int) -> None:
-        self.main_datapipe, self.num_instances, self.buffer_size = main_datapipe, num_instances, buffer_size
+    def __init__(self, datapipe: Any, num_instances: int, buffer_size: int) -> None:
+        self.main_datapipe, self.num_instances, self.buffer_size = datapipe, num_instances, buffer_size
         self._clear()
 
     def _clear(self) -> None:
@@ -413,12 +413,13 @@ class _Shared(_Pipe):
                     self.queues[other].append(item)
                 if 0 <= self.buffer_size < max(map(len, self.queues)):
                     raise BufferError(
-                        "DataPipe buffer overflow, buffer size " + str(self.buffer_size) + " is insufficient."
+                        f"{type(self).__name__[1:]} buffer overflow, buffer size {self.buffer_size} is "
+                        "insufficient."
                     )
             yield self.queues[child].popleft()
 
 
-class _Demultiplexed(_Shared):
+class _DemultiplexerIterDataPipe(_ForkerIterDataPipe):
     """An item goes to one child."""
 
     def __init__(
@@ -445,7 +446,7 @@ class _Child(_Pipe):
 
     _is_child_datapipe = True
 
-    def __init__(self, main_datapipe: _Shared, instance_id: int) -> None:
+    def __init__(self, main_datapipe: _ForkerIterDataPipe, instance_id: int) -> None:
         self.main_datapipe, self.instance_id = main_datapipe, instance_id
 
     def _begin(self) -> int | None:
@@ -457,7 +458,7 @@ class _Child(_Pipe):
         if not self._valid_iterator_id == self.main_datapipe._valid_iterator_id == number:
             raise RuntimeError(
                 "This iterator has been invalidated, because a new iterator has been created from one of the "
-                f"ChildDataPipes of {self.main_datapipe!r}."
+                f"ChildDataPipes of {described(self.main_datapipe)}."
             )
 
     def __iter__(self) -> Iterator[Any]:
@@ -467,7 +468,7 @@ class _Child(_Pipe):
         return _length(self, self.main_datapipe.main_datapipe)[0]
 
 
-def _children(shared: _Shared) -> list[_Child]:
+def _children(shared: _ForkerIterDataPipe) -> list[_Child]:
     return [_Child(shared, i) for i in range(shared.num_instances)]
 
 
@@ -478,7 +479,7 @@ class ForkerIterDataPipe(_Pipe):
     def __new__(cls, datapipe: Any, num_instances: int, buffer_size: int = 1000, copy: Any = None) -> Any:
         if num_instances < 1:
             raise ValueError(f"Expected `num_instances` larger than 0, but {num_instances} is found")
-        return _children(_Shared(datapipe, num_instances, buffer_size))
+        return _children(_ForkerIterDataPipe(datapipe, num_instances, buffer_size))
 
 
 @functional_datapipe("demux")
@@ -489,7 +490,9 @@ class DemultiplexerIterDataPipe(_Pipe):
                 drop_none: bool = False, buffer_size: int = 1000) -> Any:  # fmt: skip
         if num_instances < 1:
             raise ValueError(f"Expected `num_instances` larger than 0, but {num_instances} is found")
-        return _children(_Demultiplexed(datapipe, num_instances, classifier_fn, drop_none, buffer_size))
+        return _children(
+            _DemultiplexerIterDataPipe(datapipe, num_instances, classifier_fn, drop_none, buffer_size)
+        )
 
 
 # The short names.

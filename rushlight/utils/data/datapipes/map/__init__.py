@@ -41,10 +41,7 @@ class MapperMapDataPipe(_Pipe):
         return len(self.datapipe)
 
 
-@functional_datapipe("concat")
-class ConcaterMapDataPipe(_Pipe):
-    """One pipe after the other, by numbers from 0 on."""
-
+class _Several(_Pipe):
     def __init__(self, *datapipes: Any) -> None:
         if not datapipes:
             raise ValueError("Expected at least one DataPipe, but got nothing")
@@ -53,6 +50,11 @@ class ConcaterMapDataPipe(_Pipe):
         if not all(isinstance(pipe, Sized) for pipe in datapipes):
             raise TypeError("Expected all inputs to be `Sized`")
         self.datapipes = datapipes
+
+
+@functional_datapipe("concat")
+class ConcaterMapDataPipe(_Several):
+    """One pipe after the other, by numbers from 0 on."""
 
     def __getitem__(self, index: Any) -> Any:
         place = index
@@ -67,17 +69,8 @@ class ConcaterMapDataPipe(_Pipe):
 
 
 @functional_datapipe("zip")
-class ZipperMapDataPipe(_Pipe):
+class ZipperMapDataPipe(_Several):
     """Tuples of an item of each, until the shortest ends."""
-
-    def __init__(self, *datapipes: Any) -> None:
-        if not datapipes:
-            raise ValueError("Expected at least one DataPipe, but got nothing")
-        if not all(isinstance(pipe, MapDataPipe) for pipe in datapipes):
-            raise TypeError("Expected all inputs to be `MapDataPipe`")
-        if not all(isinstance(pipe, Sized) for pipe in datapipes):
-            raise TypeError("Expected all inputs to be `Sized`")
-        self.datapipes = datapipes
 
     def __getitem__(self, index: Any) -> Any:
         return tuple(pipe[index] for pipe in self.datapipes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
 import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -26,23 +27,21 @@ def validate_input_col(fn: Callable[..., Any], input_col: Any) -> None:
         params = inspect.signature(fn).parameters.values()
     except ValueError:  # of built-in functions nothing is known
         return
-    name = getattr(fn, "__name__", type(fn).__name__)
+    called = fn.func if isinstance(fn, functools.partial) else fn
+    name = getattr(called, "__name__", repr(called))
     count = len(input_col) if isinstance(input_col, (list, tuple)) else 1
     by_place = [p for p in params if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     named = [p.name for p in params if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
     needed = sum(p.default is p.empty for p in by_place)
+    enough = any(p.kind is p.VAR_POSITIONAL for p in params) or count <= len(by_place)
     if named:
         raise ValueError(
-            f"The function {name} takes {len(named)} keyword-only parameters, which is not allowed."
+            f"The function {name} takes {len(named)} non-default keyword-only parameters, which is not "
+            "allowed."
         )
-    if count < needed:
-        raise ValueError(
-            f"The function {name} takes {needed} non-default positional parameters, but {count} are provided."
-        )
-    if count > len(by_place) and not any(p.kind is p.VAR_POSITIONAL for p in params):
-        raise ValueError(
-            f"The function {name} takes {len(by_place)} positional parameters, but {count} are required."
-        )
+    if count < needed or not enough:
+        what = "parameters" if count > len(params) else "positional parameters"
+        raise ValueError(f"The function {name} takes {len(by_place)} {what}, but {count} are required.")
 
 
 def match_masks(name: str, masks: str | list[str]) -> bool:
