@@ -165,6 +165,18 @@ def test_batch_norm_rounds_halves_once(shape: tuple[int, ...], dtype: str, train
             )
 
 
+@pytest.mark.parametrize("of", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("training", [True, False])
+def test_gradients_of_float32_parameters_are_never_of_two_bytes(of: Any, training: bool) -> None:
+    x, grad = (torch.randn(3, 64, 5).to(of)[..., ::2].requires_grad_(i == 0) for i in range(2))
+    bias = torch.zeros(64, requires_grad=True)
+    for sliced, dims in ((x[..., 0], 0), (x.transpose(0, 2), (0, 2))):
+        given = grad[..., 0] if dims == 0 else grad.transpose(0, 2)
+        y = F.batch_norm(sliced, torch.zeros(64), torch.ones(64), torch.ones(64), bias, training)
+        (found,) = torch.autograd.grad(y, bias, given)
+        torch.testing.assert_close(found, given.float().sum(dims))
+
+
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 @pytest.mark.parametrize("dim", [0, 1, (0, 1)])
 def test_sums_of_halves_in_float32(dtype: str, dim: Any) -> None:

@@ -36,7 +36,7 @@ def broad(largest: Any, arrays: Sequence[Any]) -> bool:
 
 class RowKernel:
     """One pass over rows along a dim. `inputs`: a name each; those in `scalars` hold one value a row. Results
-    have the dtype of the first input, or, where they are `wide`, the one in which it is computed with.
+    have the dtype of the first input, or, where they are `wide`, the one that it is computed in.
 
     Called with (dim, *arrays): vectors have the full shape, scalars a size of 1 along dim. That is an eager
     call, which ends in `launch`. Small eager calls that repeat do not come here: their plan

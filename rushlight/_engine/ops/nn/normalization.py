@@ -472,7 +472,7 @@ def _as_it_lies(grad: Any, x: Any) -> Any:
 
 
 def _channel_sums(grad: Any, x: Any, center: Any) -> tuple[Any, Any]:
-    """The channels' sums of grad, and of grad * (x - center)."""
+    """The channels' sums of grad, and of grad * (x - center), in center's dtype."""
     if x.ndim > 2 and x.is_contiguous() and grad.is_contiguous():
         rows = _row_sums(grad.flatten(2), x.flatten(2), center.flatten(2))
         total, along = (t.sum(0).reshape(center.shape) for t in rows)
@@ -483,7 +483,7 @@ def _channel_sums(grad: Any, x: Any, center: Any) -> tuple[Any, Any]:
         total, along = (_folded(t, times).reshape(center.shape) for t in sums)
         return total, along
     dims = (0, *range(2, x.ndim))
-    return grad.sum(dims, True), (grad * (x - center)).sum(dims, True)
+    return grad.sum(dims, True, dtype=center.dtype), (grad * (x - center)).sum(dims, True)
 
 
 def _by_channel(x: Any, samples: int = 0) -> tuple[Any, int]:
