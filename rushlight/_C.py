@@ -56,6 +56,8 @@ def __getattr__(name: str) -> Any:
 
 # Single names of torch._C: where they are kept, and as what.
 _HOMES = {
+    "Argument": ("jit.compiler.function_schema", "Argument"),
+    "FunctionSchema": ("jit.compiler.function_schema", "FunctionSchema"),
     "_dispatch_has_kernel_for_dispatch_key": ("library.registration", "has_kernel"),
     "_EnablePythonDispatcher": ("_dispatch.python", "EnablePythonDispatcher"),
     "_AutoDispatchBelowAutograd": ("library.below", "AutoDispatchBelowAutograd"),

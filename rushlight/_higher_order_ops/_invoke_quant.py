@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from rushlight._higher_order_ops.operators import Control
@@ -34,6 +35,11 @@ class InvokeQuant:
 
     codegen_low_precision: bool = True
 
-    def __call__(self, function: Callable[..., Any], /, *operands: Any, scheme: str | None = None) -> Any:
-        """function(*operands), a part of its own of an exported program. scheme: a name for the backend."""
-        return invoke_quant_packed(function, *operands, scheme=scheme, quant_options=asdict(self))
+    def __call__(
+        self, function: Callable[..., Any], /, *operands: Any, scheme: str | None = None, **kwargs: Any
+    ) -> Any:
+        """function(*operands, **kwargs), a part of its own of an exported program. scheme: a name for the
+        backend.
+        """
+        called = partial(function, **kwargs)
+        return invoke_quant_packed(called, *operands, scheme=scheme, quant_options=asdict(self))

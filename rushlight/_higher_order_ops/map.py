@@ -35,14 +35,10 @@ def map(f: Callable[..., Any], xs: Any, *args: Any) -> Any:
     return out[0].unflatten(list(found))
 
 
-def _run(f: Callable[..., Any], xs: Any, pos_args: Any = ()) -> Any:
+def map_dense(f: Callable[..., Any], xs: Any, pos_args: Any = ()) -> Any:
+    """map_impl of tensors, at once."""
     found = [f(*part, *pos_args) for part in zip(*xs, strict=True)]
     return tuple(torch.stack(list(column)) for column in zip(*found, strict=True))
-
-
-def map_dense(f: Callable[..., Any], xs: Any, pos_args: Any) -> Any:
-    """map_impl of tensors, at once."""
-    return _run(f, xs, pos_args)
 
 
 def _recorded(listener: Any, f: Callable[..., Any], xs: Any, pos_args: Any = ()) -> Any:
@@ -54,7 +50,7 @@ def _recorded(listener: Any, f: Callable[..., Any], xs: Any, pos_args: Any = ())
         map_impl,
         bodies,
         [*first, *pos_args],
-        lambda: tuple(_run(f, xs, pos_args)),
+        lambda: map_dense(f, xs, pos_args),
         of,
         split=len(xs),
         lists=True,
@@ -75,4 +71,4 @@ def _told(f: Callable[..., Any], xs: Any, pos_args: Any = ()) -> Any:
     return told, lambda found, structure: tuple(found)
 
 
-map_impl = Control("map_impl", _run, _recorded, _told)
+map_impl = Control("map_impl", map_dense, _recorded, _told)

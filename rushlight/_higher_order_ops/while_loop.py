@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -26,12 +26,21 @@ def _run(
     cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Any, additional_inputs: Any = ()
 ) -> Any:
     carried = tuple(carried_inputs)
+    for after in _steps(cond_fn, body_fn, carried, additional_inputs):
+        carried = after
+    return carried
+
+
+def _steps(
+    cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried: tuple[Any, ...], additional_inputs: Any
+) -> Iterator[tuple[Any, ...]]:
+    """What is carried after each time."""
     while _holds(cond_fn(*carried, *additional_inputs)):
         after = body_fn(*carried, *additional_inputs)
         if not isinstance(after, (tuple, list)) or len(after) != len(carried):
             raise RuntimeError("body_fn should return the same number of elements as carried_inputs")
         carried = tuple(after)
-    return carried
+        yield carried
 
 
 def _holds(found: Any) -> bool:
@@ -42,11 +51,9 @@ def _holds(found: Any) -> bool:
 def _stacked(
     cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Any, additional_inputs: Any = ()
 ) -> Any:
-    """What is carried after each time, stacked. RuntimeError for a body that never runs."""
-    carried, seen = tuple(carried_inputs), []
-    while _holds(cond_fn(*carried, *additional_inputs)):
-        carried = tuple(body_fn(*carried, *additional_inputs))
-        seen.append(carried)
+    """What is carried after each time, stacked; of a body that never runs, what is carried at first."""
+    first = tuple(carried_inputs)
+    seen = list(_steps(cond_fn, body_fn, first, additional_inputs)) or [first]
     return tuple(torch.stack(values) for values in zip(*seen, strict=True))
 
 

@@ -48,6 +48,7 @@ from rushlight.export.recording import real_tensors
 from rushlight.export.recording.asked import changes, of_program, sizes_of
 from rushlight.export.recording.made_of_numbers import MadeOfNumbers
 from rushlight.export.recording.places import Places
+from rushlight.export.recording.points import resized
 from rushlight.export.recording.regions import Regions, noticed
 from rushlight.export.recording.shape_rules import hangs_on_numbers, tell
 from rushlight.export.recording.tape import Tape
@@ -159,7 +160,6 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places, Regions):
         self.other_names = [(name, t) for name, t in held if self.attributes[id(t)] != name]
 
     described = Value
-    resized = staticmethod(lambda t, dim, size: resized(t, dim, size))
 
     @property
     def graph(self) -> Graph:
@@ -577,15 +577,6 @@ def _place_of_count(name: str, args: Any) -> int:
     if name == "repeat_interleave" and len(args) > 2 and isinstance(args[2], int):
         return args[2]
     return 0
-
-
-def resized(t: Any, dim: int, size: int) -> Any:
-    """The tensor with another size in one dimension: its own elements, again or fewer."""
-    if dim >= t.dim() or t.shape[dim] == size:
-        return t
-    if t.shape[dim] == 0:
-        return t.new_zeros([*t.shape[:dim], size, *t.shape[dim + 1 :]])
-    return t.index_select(dim, torch.arange(size, device=t.device) % t.shape[dim])
 
 
 # What is replaced in classes meanwhile is so for all threads: they record one after the other.

@@ -15,6 +15,7 @@ from rushlight._engine.dispatch import interpreters
 from rushlight.export.numbers.nodes import SizeNodes
 from rushlight.export.numbers.symbolic import SYMBOLIC
 from rushlight.export.recording.asked import sizes_of
+from rushlight.export.recording.points import resized
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node
@@ -215,7 +216,7 @@ class Subgraphs:
     def as_many(self: Any, run: Callable[[], Sequence[Any]]) -> list[Any]:
         """run(), of as many along the first dim as this record assigns to the next size that data decide."""
         assigned = self.numbers.values.get(f"u{self.numbers.count('u')}")
-        return [t if assigned is None else self.resized(t, 0, assigned) for t in run()]
+        return [t if assigned is None else resized(t, 0, assigned) for t in run()]
 
     def many(self: Any, values: Sequence[Any]) -> None:
         """The tensors are all as long as data say: a symbol for that."""

@@ -18,7 +18,7 @@ from rushlight.export.core import core
 from rushlight.export.decomp_utils import KEPT, by_fractions
 from rushlight.export.errors import GuardOnDataDependentSymNode, UserError, UserErrorType
 from rushlight.export.functional import without_writes, writes
-from rushlight.export.listener import Listener, Value, listening, resized
+from rushlight.export.listener import Listener, Value, listening
 from rushlight.export.narrowing import narrowed, related_as, relations, within_given
 from rushlight.export.numbers.expressions import Relation, number, parsed, symbol
 from rushlight.export.numbers.given import is_size, numbers, of_operands, rewritten
@@ -35,7 +35,7 @@ from rushlight.export.recording.inputs import by_parameter, distinct, examples, 
 from rushlight.export.recording.leaks import Leaks
 from rushlight.export.recording.module_calls import module_calls, renamed
 from rushlight.export.recording.module_inputs import modules_as_inputs
-from rushlight.export.recording.points import fulfils, points, smaller
+from rushlight.export.recording.points import fulfils, points, resized, smaller
 from rushlight.export.recording.regions import in_modes
 from rushlight.export.recording.stand_ins import StandIns
 from rushlight.export.recording.state import as_before, assigned_buffers, held_by
@@ -89,7 +89,8 @@ def export(
     have other sizes: a Dim, Dim.AUTO or Dim.DYNAMIC; or a ShapesCollection or AdditionalInputs. ValueError if
     `mod` is no module. UserError for arguments or dimensions that cannot be, and where the program does
     something else at other sizes; GuardOnDataDependentSymNode where it looks at a tensor's numbers. strict:
-    both ways are recorded alike; what strict export refuses by its settings is refused.
+    both ways are recorded alike; what strict export refuses by its settings is refused, and errors are those
+    of torch._dynamo.exc: Unsupported, UserError, TorchRuntimeError.
     """
     deferred = prefer_deferred_runtime_asserts_over_guards
     given = mod, args, kwargs or {}, dynamic_shapes, None, preserve_module_call_signature, deferred

@@ -145,16 +145,34 @@ def parsed(function: Any) -> tuple[ast.FunctionDef, Source]:
     return found, source
 
 
+def check_parameters(tree: ast.FunctionDef, source: Source) -> None:
+    """Raise for parameters that compiled functions cannot have."""
+    if tree.args.vararg or tree.args.kwarg or any(d is not None for d in tree.args.kw_defaults):
+        raise NotSupportedError(
+            source,
+            tree.args.vararg or tree.args.kwarg or tree,
+            "Compiled functions can't take variable number of arguments or use keyword-only arguments with "
+            "defaults",
+        )
+
+
 def get_jit_def(fn: Any, def_name: str, self_name: str | None = None, is_classmethod: bool = False) -> Any:
     """A function's tree, in PyTorch's words and with this name; str(tree) shows it, tree.range() where it is.
 
-    self_name: the first argument, an object of a class of this name, has no type in the tree otherwise.
+    self_name: of a method, the name of its class, which is the type of `self`. is_classmethod: the first
+    argument is the class itself.
     """
     from rushlight.jit.compiler.trees import tree_of  # what few programs need
 
     tree, source = parsed(fn)
     if self_name is not None and tree.args.args:
-        tree.args.args[0].annotation = ast.copy_location(ast.Name(self_name, ast.Load()), tree.args.args[0])
+        first = tree.args.args[0]
+        own = ast.copy_location(ast.Name(self_name, ast.Load()), first)
+        if is_classmethod:
+            name = ast.copy_location(ast.Name(first.arg, ast.Store()), first)
+            tree.body.insert(0, ast.copy_location(ast.Assign([name], own), first))
+        elif first.arg == "self" and first.annotation is None:
+            first.annotation = own
     return tree_of(tree, source, def_name)
 
 

@@ -125,8 +125,8 @@ class CompilationUnit:
         """A function that runs a graph, under a name."""
         from rushlight.jit.passes.basic import function_of  # it imports much that few programs need
 
-        name = qualified_name.rpartition(".")[2]
-        self._functions[name] = made = function_of(name, graph)
+        self._functions[qualified_name] = made = function_of(qualified_name.rpartition(".")[2], graph)
+        made.qualified_name = qualified_name
         return made
 
     def get_functions(self) -> list[ScriptFunction]:

@@ -38,6 +38,16 @@ def test_max_and_min_of_tensors_are_ops() -> None:
     assert program.module()(y, x) == (y, x, y, torch.tensor([3]), 2)
     with pytest.raises(torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode):
         torch.export.export(Of(lambda x, y: max(x, y, x)), (x, y))
+    program = torch.export.export(Of(lambda x, y: max(t for t in (x, y))), (x, y))
+    assert targets(program) == ["aten.maximum.default"]
+
+
+def test_max_of_all_sizes_is_of_any_sizes() -> None:
+    auto = torch.export.Dim.AUTO
+    for largest in (lambda x: x + max(x.shape), lambda x: x + max(n for n in x.shape)):
+        x = torch.zeros(3, 4)
+        program = torch.export.export(Of(largest), (x,), dynamic_shapes={"args": ({0: auto, 1: auto},)})
+        assert [program.module()(torch.zeros(n, 5))[0, 0].item() for n in (7, 2)] == [7, 5]
 
 
 def test_loops_whose_steps_are_kept() -> None:
@@ -52,6 +62,8 @@ def test_loops_whose_steps_are_kept() -> None:
         counts, values = program.run_decompositions().module()(x, torch.tensor(times))
         assert counts.tolist() == list(range(1, times + 1))
         assert values[-1].tolist() == [2.0**times] * 2
+    never = while_loop_stack_output(lambda x: False, lambda x: (x,), (x,), ())
+    assert never[0].tolist() == [[1.0, 1.0]]
 
 
 def test_parts_for_fewer_bits() -> None:
@@ -63,6 +75,7 @@ def test_parts_for_fewer_bits() -> None:
     assert targets(program)[0] == "higher_order.invoke_quant_packed"
     assert program.module()(x).equal(torch.sin(x) * 2)
     assert InvokeQuant(codegen_low_precision=False)(doubled, x, x, scheme="nf4")[0].equal(torch.sin(x))
+    assert InvokeQuant()(doubled, x, y=x)[0].equal(torch.sin(x))
 
 
 def test_converted_programs_are_of_any_sizes() -> None:

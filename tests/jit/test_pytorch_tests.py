@@ -37,7 +37,19 @@ def test_lists_without_elements_say_what_a_tensor_of_them_holds() -> None:
 
     def of_rows():
         return torch.tensor([[1, 2], [3]])
+
+    def of_parts(parts: List[List[int]], as_they_are: bool):
+        return torch.as_tensor(parts) if as_they_are else torch.tensor(parts)
+
+    def of_text(parts: List[str]):
+        return torch.tensor(parts)
     """)
+    for as_they_are in (False, True):
+        assert unit.of_parts([[], [1]], as_they_are).shape == (2, 0)  # the first part says what the sizes are
+        with pytest.raises(RuntimeError, match="Expected sequence of length 1 at dim 1"):
+            unit.of_parts([[1], []], as_they_are)
+    with pytest.raises(RuntimeError, match="Input must be of ints, floats, or bools, got str"):
+        unit.of_text([])
     one, two = unit.of_ints()
     assert one.dtype is two.dtype is torch.int64 and two.shape == (2, 0)
     with pytest.raises(RuntimeError, match=r"Empty lists default to List\[Tensor\]"):
@@ -104,6 +116,8 @@ def test_a_schema_tells_of_each_argument() -> None:
     assert (x.name, str(x.type), x.has_default_value()) == ("x", "Tensor", False)
     assert (n.default_value, n.kwarg_only) == (2, False)
     assert str(schema.returns[0].type) == "Tuple[Tensor, int]"
+    assert isinstance(schema, torch._C.FunctionSchema) and schema.arguments[0].alias_info is None
+    assert isinstance(torch.ops.aten.add.Tensor._schema, torch._C.FunctionSchema)
 
 
 def test_traced_values_have_the_names_of_variables_and_tuples_tell_their_parts() -> None:
@@ -134,6 +148,32 @@ def test_trees_are_shown_as_pytorch_shows_them() -> None:
     assert str(tree.range()).startswith("SourceRange at:\n")
 
 
+def test_trees_of_class_methods_and_texts_and_what_has_none() -> None:
+    def made(cls, x):
+        return f"a{x}", {k: k << 1 for k in x}
+
+    def otherwise(x):
+        for _ in x:
+            pass
+        else:
+            x = 1
+
+    text = "".join(str(torch.jit.frontend.get_jit_def(made, "made", "Pair", is_classmethod=True)).split())
+    assert "(assign(list(variable(identcls)))(option(variable(identPair)))(option))" in text
+    assert "(apply(.(string_literala{})(identformat))(list(variable(identx)))(list))" in text
+    assert "(dictcomprehension(variable(identk))(<<(variable(identk))(const1))" in text
+    for function, told in (
+        (otherwise, "else branches of for loops aren't supported"),
+        (takes_any, "Compiled functions can't take variable number of arguments"),
+    ):
+        with pytest.raises(torch.jit.frontend.NotSupportedError, match=told):
+            torch.jit.frontend.get_jit_def(function, "f")
+
+
+def takes_any(*args):
+    return args
+
+
 def test_graphs_are_run_and_named() -> None:
     graph = torch._C.parse_ir(
         "graph(%a : Tensor, %b : Tensor):\n  %c : Tensor = aten::mul(%a, %b)\n  return (%c)"
@@ -141,8 +181,10 @@ def test_graphs_are_run_and_named() -> None:
     two = torch.full((2,), 2.0)
     assert torch._C._jit_interpret_graph(graph, (two, two)).tolist() == [4.0, 4.0]
     unit = torch._C.CompilationUnit()
-    unit.create_function("product", graph)
+    assert unit.create_function("product", graph).qualified_name == "product"
     assert unit.product(two, two).tolist() == [4.0, 4.0] and unit.find_function("sum") is None
+    assert unit.create_function("of.two", graph) is unit.find_function("of.two")
+    assert torch._C._jit_get_operation("aten::of_nothing") == (None, None)
     addmm = torch.jit.CompilationUnit("def f(a, b, c):\n    return a.addmm(b, c)").f
     torch._C._jit_pass_decompose_ops(addmm.graph)
     assert "aten::mm(" in str(addmm.graph) and addmm(*[torch.ones(1, 1)] * 3).item() == 2.0

@@ -148,10 +148,8 @@ def _program(read: Any, sampled: bool) -> ExportedProgram:
     state, constants = (_tensors(read, folder) for folder in ("weights", "constants"))
     sample = None
     if sampled:
-        own: list[Any] = [
-            cls for cls in NODES if isinstance(cls, type)
-        ]  # containers that the program has registered
-        with torch.serialization.safe_globals(own):
+        containers: list[Any] = [cls for cls in NODES if isinstance(cls, type)]  # what programs register, too
+        with torch.serialization.safe_globals(containers):
             sample = torch.load(io.BytesIO(read("data/sample_inputs/model.pt")), weights_only=True)
     return program_of(described, state, constants, sample)
 

@@ -51,13 +51,14 @@ def _chosen(
         return symbolic(one, other) if any_symbolic((one, other)) else python(one, other)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if kwargs or not args:
+        alone = len(args) == 1 and not isinstance(args[0], torch.Tensor)
+        if kwargs or not (alone or len(args) > 1):
             return python(*args, **kwargs)
-        items = args[0] if len(args) == 1 and type(args[0]) in (list, tuple) else args
+        items = list(args[0]) if alone else args  # an iterator gives them once
         some = any(isinstance(v, torch.Tensor) for v in items)
         folded = len(args) < 3 if some else any_symbolic(items)
         if not folded or len(items) < 2:
-            return python(*args)
+            return python(items) if alone else python(*args)
         told = {str(v.expr): v for v in reversed(items) if isinstance(v, SymInt)}  # each size once
         return reduce(pair, [v for v in items if not isinstance(v, SymInt) or told[str(v.expr)] is v])
 

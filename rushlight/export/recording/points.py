@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from typing import Any
 
+import rushlight as torch
 from rushlight.export.numbers.expressions import Atom, Expr, Relation
 from rushlight.export.symbols import Symbol
 
 _FAR = 70
+
+
+def resized(t: Any, dim: int, size: int) -> Any:
+    """The tensor with another size in one dimension: its own elements, again or fewer."""
+    if dim >= t.dim() or t.shape[dim] == size:
+        return t
+    if t.shape[dim] == 0:
+        return t.new_zeros([*t.shape[:dim], size, *t.shape[dim + 1 :]])
+    return t.index_select(dim, torch.arange(size, device=t.device) % t.shape[dim])
 
 
 def points(known: Sequence[Symbol], asserted: Sequence[Relation] = ()) -> list[dict[str, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from typing import Any, NamedTuple
 
 from rushlight.jit.compiler.calls import declaration
@@ -9,6 +10,7 @@ from rushlight.jit.program.graphtypes import Type, typed
 from rushlight.jit.program.ir import Function
 from rushlight.jit.program.schema import REQUIRED
 from rushlight.jit.program.types import NONE
+from rushlight.ops._schemas import Schema
 
 
 class Argument(NamedTuple):
@@ -21,13 +23,21 @@ class Argument(NamedTuple):
     defaulted: bool = False
     N: int | None = None  # of a list for which one number may stand, how many it has
 
+    alias_info = None  # what compiled functions do to memory is not told
+    is_out = False
+
+    @property
+    def real_type(self) -> Type:
+        """The type."""
+        return self.type
+
     def has_default_value(self) -> bool:
         """Whether a call may leave it out."""
         return self.defaulted
 
 
-class FunctionSchema:
-    """name(arguments) -> result, of a compiled function."""
+class FunctionSchema(metaclass=ABCMeta):  # noqa: B024 (signatures of ops are of a class of their own)
+    """name(arguments) -> result, of a compiled function, as signatures of ops are."""
 
     overload_name = ""
     is_mutable = False
@@ -60,4 +70,5 @@ class FunctionSchema:
         return hash(self._text)
 
 
-FunctionSchema.__module__ = "torch"
+FunctionSchema.__module__ = Argument.__module__ = "torch"
+FunctionSchema.register(Schema)

@@ -49,9 +49,9 @@ from rushlight.jit.declarations import (
 )
 from rushlight.jit.frontend import (
     FrontendError,
-    NotSupportedError,
     Source,
     UnsupportedNodeError,
+    check_parameters,
     dataclass_method,
     generated,
     parsed,
@@ -137,6 +137,7 @@ class Names:
         """A Python value as a constant and its type; TypeError where there is none."""
         if isinstance(value, Enum):
             return value, of_value(value)
+        # qscheme by its name: few programs need the module of the class.
         if isinstance(value, (dtype, torch.layout, torch.memory_format)) or type(value).__name__ == "qscheme":
             return runtime.code(value), INT
         if isinstance(value, torch.device):
@@ -469,13 +470,7 @@ def declared(
     """A function with its arguments and, where it is said, its result's type."""
     function = Function(qualname, [], None, owner=owner)
     compiler = Compiler(function, names, source)
-    if tree.args.vararg or tree.args.kwarg or any(d is not None for d in tree.args.kw_defaults):
-        raise NotSupportedError(
-            source,
-            tree.args.vararg or tree.args.kwarg or tree,
-            "Compiled functions can't take variable number of arguments or use keyword-only arguments with "
-            "defaults",
-        )
+    check_parameters(tree, source)
     formal = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]
     function.named_only = len(tree.args.kwonlyargs)
     if owner is not None and not formal:

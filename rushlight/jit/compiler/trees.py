@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import Any, NoReturn
 
-from rushlight.jit.frontend import Source, UnsupportedNodeError
+from rushlight.jit.frontend import NotSupportedError, Source, UnsupportedNodeError, check_parameters
 
 _COLUMNS = 40  # what fits before these stands in one line
 
@@ -68,8 +68,8 @@ _OPERATORS: dict[type[ast.AST], str] = {
     ast.BitAnd: "&",
     ast.BitOr: "|",
     ast.BitXor: "^",
-    ast.LShift: "lshift",
-    ast.RShift: "rshift",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
     ast.Not: "not",
     ast.USub: "unary minus",
     ast.Invert: "~",
@@ -102,6 +102,10 @@ class _Builder:
         tree._place = tree._place or SourceRange(self.source, node)
         return tree
 
+    def refuse(self, node: Any, told: str) -> NoReturn:
+        """Raise for what TorchScript has not."""
+        raise NotSupportedError(self.source, node, told)
+
     def several(self, nodes: Any) -> Tree:
         """A list of trees."""
         return Tree("list", *map(self.made, nodes))
@@ -112,6 +116,7 @@ class _Builder:
 
     def function(self, node: ast.FunctionDef, name: str) -> Tree:
         """A function under a name."""
+        check_parameters(node, self.source)
         args = node.args
         params = [self.param(a, False) for a in (*args.posonlyargs, *args.args)]
         params += [self.param(a, True) for a in args.kwonlyargs]
@@ -125,20 +130,23 @@ class _Builder:
             "param", _ident(arg.arg), self.perhaps(arg.annotation), Tree("option"), Tree(str(by_name))
         )
 
-    def of_FunctionDef(self, node: ast.FunctionDef) -> Tree:
-        return self.function(node, node.name)
-
     def of_Assign(self, node: ast.Assign) -> Tree:
         return Tree("assign", self.several(node.targets), self.perhaps(node.value), Tree("option"))
 
     def of_AnnAssign(self, node: ast.AnnAssign) -> Tree:
+        if node.value is None:
+            raise UnsupportedNodeError(
+                self.source, node, "annotated assignments without assigned value aren't supported"
+            )
         return Tree(
             "assign", self.several([node.target]), self.perhaps(node.value), self.perhaps(node.annotation)
         )
 
     def of_AugAssign(self, node: ast.AugAssign) -> Tree:
-        operator = Tree(_OPERATORS[type(node.op)])
-        return Tree("aug_assign", self.made(node.target), operator, self.made(node.value))
+        kind: type[ast.AST] = type(node.op)
+        if kind in (ast.FloorDiv, ast.MatMult):
+            self.refuse(node, f"unsupported kind of augmented assignment: {kind.__name__}")
+        return Tree("aug_assign", self.made(node.target), Tree(_OPERATORS[kind]), self.made(node.value))
 
     def of_Expr(self, node: ast.Expr) -> Tree:
         return Tree("expression statement", self.made(node.value))
@@ -156,9 +164,13 @@ class _Builder:
         return Tree("if", self.made(node.test), self.several(node.body), self.several(node.orelse))
 
     def of_While(self, node: ast.While) -> Tree:
+        if node.orelse:
+            self.refuse(node, "else branches of while loops aren't supported")
         return Tree("while", self.made(node.test), self.several(node.body))
 
     def of_For(self, node: ast.For) -> Tree:
+        if node.orelse:
+            self.refuse(node, "else branches of for loops aren't supported")
         return Tree("for", self.several([node.target]), self.several([node.iter]), self.several(node.body))
 
     def of_With(self, node: ast.With) -> Tree:
@@ -168,7 +180,7 @@ class _Builder:
         return Tree("withitem", self.made(node.context_expr), self.perhaps(node.optional_vars))
 
     def of_Delete(self, node: ast.Delete) -> Tree:
-        return Tree("delete", self.several(node.targets))
+        return Tree("del", self.several(node.targets))
 
     def of_Pass(self, node: ast.Pass) -> Tree:
         return Tree("pass")
@@ -194,7 +206,11 @@ class _Builder:
         return Tree(".", self.made(node.value), _ident(node.attr))
 
     def of_Call(self, node: ast.Call) -> Tree:
-        named = [Tree("attribute", _ident(k.arg or "**"), self.made(k.value)) for k in node.keywords]
+        named = []
+        for k in node.keywords:
+            if k.arg is None:
+                self.refuse(k, "keyword-arg expansion is not supported")
+            named.append(Tree("attribute", _ident(k.arg), self.made(k.value)))
         return Tree("apply", self.made(node.func), self.several(node.args), Tree("list", *named))
 
     def of_Starred(self, node: ast.Starred) -> Tree:
@@ -204,6 +220,8 @@ class _Builder:
         return Tree(_OPERATORS[type(node.op)], self.made(node.left), self.made(node.right))
 
     def of_UnaryOp(self, node: ast.UnaryOp) -> Tree:
+        if isinstance(node.op, ast.UAdd):
+            self.refuse(node, "unsupported unary operator: UAdd")
         return Tree(_OPERATORS[type(node.op)], self.made(node.operand))
 
     def of_BoolOp(self, node: ast.BoolOp) -> Tree:
@@ -232,8 +250,31 @@ class _Builder:
         return Tree("dict-literal", self.several(node.keys), self.several(node.values))
 
     def of_ListComp(self, node: ast.ListComp) -> Tree:
+        return Tree("list comprehension", self.made(node.elt), *self.source_of(node))
+
+    def of_DictComp(self, node: ast.DictComp) -> Tree:
+        return Tree("dict comprehension", self.made(node.key), self.made(node.value), *self.source_of(node))
+
+    def source_of(self, node: ast.ListComp | ast.DictComp) -> tuple[Tree, Tree]:
+        """What a comprehension assigns to, and of what."""
         first = node.generators[0]
-        return Tree("list comprehension", self.made(node.elt), self.made(first.target), self.made(first.iter))
+        if len(node.generators) != 1:
+            self.refuse(node, "Only a single generator is currently supported")
+        if first.ifs:
+            self.refuse(node, "Comprehension ifs are not supported yet")
+        return self.made(first.target), self.made(first.iter)
+
+    def of_JoinedStr(self, node: ast.JoinedStr) -> Tree:
+        text, args = "", []
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                if part.conversion != -1 or part.format_spec is not None:
+                    self.refuse(node, "Format specifiers and conversions in f-strings are not supported")
+                text, args = text + "{}", [*args, self.made(part.value)]
+            else:
+                text += part.value
+        form = Tree(".", Tree("string_literal", text), _ident("format"))
+        return Tree("apply", form, Tree("list", *args), Tree("list"))
 
     def of_Subscript(self, node: ast.Subscript) -> Tree:
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]

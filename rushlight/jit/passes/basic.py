@@ -128,12 +128,14 @@ def interpret(graph: Graph, inputs: Sequence[Any]) -> Any:
     return function_of("interpreted", graph)(*inputs)
 
 
-def operation(kind: str) -> tuple[Any, list[str]]:
-    """An op by its name, "aten::add", and what its overloads are called; those of PyTorch's tensors first."""
+def operation(kind: str) -> tuple[Any, list[str] | None]:
+    """An op by its name, "aten::add", and what its overloads are called; those of PyTorch's tensors first;
+    None, None of no op.
+    """
     space, _, name = kind.partition("::")
     found = [schema.overload or "" for schema in schemas.named(kind)]
     if not found:
-        return None, []
+        return None, None
     op = getattr(getattr(torch.ops, space), name, None)
     known = [] if op is None or not hasattr(op, "overloads") else op.overloads()
     return op, sorted(found, key=lambda overload: (overload or "default") not in known)

@@ -59,19 +59,23 @@ def decode(kind: str, number: Any) -> Any:
 
 
 def elements(data: Any, kind: str) -> Any:
-    """What torch.tensor makes a tensor of; a list without elements says by its type what it would hold."""
-    if kind == "Tensor":
+    """What torch.tensor makes a tensor of. A list without elements says by its type what it would hold, and
+    by its first parts of what sizes.
+    """
+    if kind in ("Tensor", "str"):
         told = (
             "\nEmpty lists default to List[Tensor]. Add a "
             "variable annotation to the assignment to create an empty list of another type "
             "(torch.jit.annotate(List[T, []]) where T is the type of elements in the list for Python 2)"
         )
-        raise RuntimeError("Input must be of ints, floats, or bools, got Tensor" + ("" if data else told))
-    first = data
-    while isinstance(first, list) and first:
-        first = first[0]
-    empty = isinstance(first, list) and kind in ("int", "bool")
-    return np.array(data, dtype=np.int64 if kind == "int" else np.bool_) if empty else data
+        said = told if kind == "Tensor" and not data else ""
+        raise RuntimeError(f"Input must be of ints, floats, or bools, got {kind}{said}")
+    sizes, first = [], data
+    while isinstance(first, list):
+        sizes.append(len(first))
+        first = first[0] if first else None
+    empty = first is None and kind in ("int", "bool")
+    return np.empty(sizes, np.int64 if kind == "int" else np.bool_) if empty else data
 
 
 def fail(shown: str, message: str, kind: str | None = None) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
@@ -185,19 +186,24 @@ def shape_as_tensor(x: Tensor) -> Tensor:
 
 @of_tensors("tensor")
 def tensor(data: Any, dtype: torch.dtype | None, device: torch.device | None, requires_grad: bool) -> Tensor:
+    return _of_data(torch.tensor, data, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+@of_tensors("as_tensor")
+def as_tensor(data: Any, dtype: torch.dtype | None, device: torch.device | None) -> Tensor:
+    return _of_data(torch.as_tensor, data, dtype=dtype, device=device)
+
+
+def _of_data(make: Callable[..., Tensor], data: Any, **options: Any) -> Tensor:
+    """A tensor of Python's numbers, with TorchScript's errors."""
     try:
-        return torch.tensor(data, dtype=dtype, device=device, requires_grad=requires_grad)
+        return make(data, **options)
     except ValueError as error:  # rows of different lengths
         raise RuntimeError(str(error).replace("expected sequence", "Expected sequence")) from None
     except RuntimeError as error:
         if "Could not infer dtype of NoneType" not in str(error):
             raise
         raise RuntimeError("Input must be of ints, floats, or bools, got NoneType") from None
-
-
-@of_tensors("as_tensor")
-def as_tensor(data: Any, dtype: torch.dtype | None, device: torch.device | None) -> Tensor:
-    return torch.as_tensor(data, dtype=dtype, device=device)
 
 
 @of_tensors("cat")
