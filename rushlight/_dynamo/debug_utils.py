@@ -84,10 +84,7 @@ def run_fwd_maybe_bwd(
 
 def clone_inputs_retaining_gradness(example_inputs: Sequence[Any]) -> list[Any]:
     """Copies of the inputs, leaves all of them, that require grad as the inputs do."""
-    copies: list[Any] = clone_inputs(example_inputs)
-    for copy, value in zip(copies, example_inputs, strict=True):
-        if isinstance(copy, Tensor):
-            copy.requires_grad_(value.requires_grad)
+    copies: list[Any] = clone_inputs(example_inputs)  # whose tensors do
     return copies
 
 

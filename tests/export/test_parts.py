@@ -117,6 +117,9 @@ def test_errors_of_strict_export() -> None:
         (branches, exc.Unsupported, "Data-dependent branching"),
         (of_data, exc.UserError, "Consider annotating"),
         (refuses, exc.Unsupported, "raised exception ValueError"),
+        (lambda x: {}["x"], exc.Unsupported, "raised exception KeyError"),
+        (lambda x: x.unknown, exc.Unsupported, "raised exception AttributeError"),
+        (lambda x: x[10], IndexError, "out of range"),
         (lambda x: x @ x, exc.TorchRuntimeError, "Dynamo failed to run FX node with fake tensors"),
     ):
         with pytest.raises(error, match=said):

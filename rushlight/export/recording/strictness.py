@@ -90,11 +90,16 @@ def told() -> Iterator[None]:
         _WITHIN.pop()
 
 
+# What Python's own operations raise, and ops never do: an op's traceback ends at the program, too.
+_OF_PYTHON = (AttributeError, KeyError, NameError, ZeroDivisionError)
+
+
 def _raised(error: Exception) -> bool:
-    """Whether the program raised it by a statement of its own."""
+    """Whether the program raised it itself, not an op."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     if trace is None or trace.tb_frame.f_code.co_filename.startswith(PACKAGE):
         return False
-    return dis.opname[trace.tb_frame.f_code.co_code[trace.tb_lasti]] == "RAISE_VARARGS"
+    by_statement = dis.opname[trace.tb_frame.f_code.co_code[trace.tb_lasti]] == "RAISE_VARARGS"
+    return by_statement or isinstance(error, _OF_PYTHON)

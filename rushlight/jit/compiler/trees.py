@@ -266,13 +266,15 @@ class _Builder:
 
     def of_JoinedStr(self, node: ast.JoinedStr) -> Tree:
         text, args = "", []
-        for part in node.values:
-            if isinstance(part, ast.FormattedValue):
-                if part.conversion != -1 or part.format_spec is not None:
-                    self.refuse(node, "Format specifiers and conversions in f-strings are not supported")
-                text, args = text + "{}", [*args, self.made(part.value)]
-            else:
-                text += part.value
+        parts: list[Any] = node.values
+        for part in parts:
+            if isinstance(part, ast.Constant):
+                text += str(part.value)
+                continue
+            if part.conversion != -1 or part.format_spec is not None:
+                self.refuse(node, "Format specifiers and conversions in f-strings are not supported")
+            text += "{}"
+            args.append(self.made(part.value))
         form = Tree(".", Tree("string_literal", text), _ident("format"))
         return Tree("apply", form, Tree("list", *args), Tree("list"))
 
