@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABCMeta
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from rushlight.jit.compiler.calls import declaration
 from rushlight.jit.program.graphtypes import Type, typed
@@ -13,7 +14,8 @@ from rushlight.jit.program.types import NONE
 from rushlight.ops._schemas import Schema
 
 
-class Argument(NamedTuple):
+@dataclass(frozen=True)
+class Argument:
     """One argument, or one result, which has no name."""
 
     name: str
@@ -23,8 +25,15 @@ class Argument(NamedTuple):
     defaulted: bool = False
     N: int | None = None  # of a list for which one number may stand, how many it has
 
-    alias_info = None  # what compiled functions do to memory is not told
-    is_out = False
+    @property
+    def alias_info(self) -> None:
+        """Nothing: what compiled functions do to memory is not told."""
+        return None
+
+    @property
+    def is_out(self) -> bool:
+        """Whether it is a result's memory: never."""
+        return False
 
     @property
     def real_type(self) -> Type:
