@@ -25,10 +25,12 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried
 def _run(
     cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Any, additional_inputs: Any = ()
 ) -> Any:
-    carried = tuple(carried_inputs)
-    for after in _steps(cond_fn, body_fn, carried, additional_inputs):
-        carried = after
-    return carried
+    first, last = tuple(carried_inputs), None
+    for carried in _steps(cond_fn, body_fn, first, additional_inputs):
+        last = carried
+    if last is not None:
+        return last
+    return tuple(v.clone() if isinstance(v, torch.Tensor) else v for v in first)  # inputs are not results
 
 
 def _steps(

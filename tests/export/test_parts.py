@@ -64,6 +64,8 @@ def test_loops_whose_steps_are_kept() -> None:
         assert values[-1].tolist() == [2.0**times] * 2
     never = while_loop_stack_output(lambda x: False, lambda x: (x,), (x,), ())
     assert never[0].tolist() == [[1.0, 1.0]]
+    (same,) = torch.ops.higher_order.while_loop(lambda x: False, lambda x: (x,), (x,), ())
+    assert same.equal(x) and same.data_ptr() != x.data_ptr()
 
 
 def test_parts_for_fewer_bits() -> None:
