@@ -4,6 +4,7 @@ the faster is kept. Why: docs/decisions/14-matched-or-eager.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from time import thread_time
 from typing import Any
@@ -186,8 +187,9 @@ class Choice:
             return out
         if not self._may_learn(trace):
             return self._rest(trace, function, args, kwargs)
-        # Two of each in turn: the first of two may have to ask for its memory again.
-        matched = sum(map(len, self._samples.values())) % 4 in (0, 3)
+        # Two of each in turn: the first of two may have to ask for its memory again. The very first, after
+        # which it is known how long a call takes as it is, is one of those.
+        matched = self._trusting or sum(map(len, self._samples.values())) % 4 in (1, 2)
         if matched != self._way:
             _make_room(trace, matched)
             self._way = matched
@@ -252,9 +254,16 @@ class Choice:
             by_matching, eagerly = min(samples[True]), min(samples[False])
             if tries >= _MOST_TRIES or not _NEAR * eagerly < by_matching < eagerly / _NEAR:
                 self._decide(by_matching <= eagerly, trace)
-        elif self._cold > _PATIENCE or self._new > _NEW:
+        elif self._cold > _PATIENCE or self._new > _NEW or self._too_dear():
+            if not self._given_up and self._number <= _AT_ONCE:  # it has not been noted as it was spent
+                trace.learnt += self._spent
             self._given_up, self._trusting = True, False
             self._decide(False, trace)
+
+    def _too_dear(self) -> bool:
+        """Whether calls have taken far longer than as they are, and there is still more to record."""
+        eagerly = min(self._samples[False], default=math.inf)
+        return self._cold > _OFTEN and self._spent > _DEAREST * eagerly
 
     def _decide(self, matches: bool, trace: Trace | None = None) -> None:
         if trace is not None:
@@ -266,7 +275,8 @@ class Choice:
             expect_filled()
         self._seconds = min(self._samples[matches], default=0.0)
         self.matches, self._samples = matches, {True: [], False: []}
-        self._cold = self._new = 0
+        self._cold = self._new = self._spending = 0
+        self._spent = 0.0
         self.until, self.wait = self.calls + self.wait, 4 * self.wait
         self._decided, self._way = True, matches
 
@@ -292,6 +302,8 @@ def _far(first: list[float], second: list[float]) -> bool:
 # of times is near; how many calls may be recorded or compiled before that, and how many of these may do
 # something new.
 _TRIES, _FEWEST, _MOST_TRIES, _NEAR, _PATIENCE, _NEW = 4, 2, 8, 0.85, 24, 8
+# After how many of these it is asked whether they have taken too long, and how many eager calls' time is that.
+_OFTEN, _DEAREST = 10, 64
 # How many kinds are tried at once, and what share of the time those after them may take to be learnt, as long
 # as more kinds have not turned out to be faster by matching than the other way round.
 _AT_ONCE, _SHARE = 4, 0.15

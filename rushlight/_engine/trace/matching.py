@@ -56,6 +56,7 @@ from rushlight._engine.trace.writes import Writes, filled
 
 # How many ops are known to follow one.
 MOST_BRANCHES = 64
+_SHARED = "memory is written to that others may see"
 _hidden, _new = Tensor.__dict__["_hidden"].__get__, object.__new__
 # Of segments, as they begin.
 _numbers = itertools.count()
@@ -287,9 +288,12 @@ class Region(Learning, Writes, Updates, Shells):
         if child is not None and child.fixed:
             return self.eagerly(past_interpreters(row, call) if row is not None else call, args, kwargs)
         if child is None or child.step is None or child.seen < 2 or self.recording:
+            if call in self.trace.shared and place_of() in self.trace.shared[call]:
+                return self._refuse(_SHARED, row, call, args, kwargs)
             return self._record(child, key, row, call, args, kwargs, tensors, numbers)
         if child.step.writes and not self.empty(child.step, child.origins()):
-            return self._refuse("memory is written to that others may see", row, call, args, kwargs)
+            self.trace.shared.setdefault(call, set()).add(place_of())
+            return self._refuse(_SHARED, row, call, args, kwargs)
         return self._match(child, tensors)
 
     def _refuse(self, why: str, row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -270,6 +270,10 @@ class Trace:
         self.root, self.backward = Node(), Node()
         # Ops that are matched in parts: for tracked operands (True), others (False).
         self.inner: dict[Any, set[bool]] = {}
+        # By what is called, where in the program it has written to memory that others may see. What comes
+        # after that is a segment of its own; that is known before it is recorded, or each write in a loop
+        # would only be found out once all segments before it are learnt.
+        self.shared: dict[Any, set[str]] = {}
         # Why ops are run as they are: (text, place) -> how often.
         self.reasons: dict[str, int] = {}
         self.region: Any = None

@@ -487,3 +487,24 @@ def test_gradients_that_a_program_handed_out_are_added_to_in_place():
     before = seen.clone()  # of a program's memory, as long as somebody holds it
     step(function)
     assert same(seen, before)
+
+
+def test_writes_to_shared_memory_in_a_loop_are_found_in_one_call():
+    """As a stack of keys that each step adds to: each refused write ends a segment, and all are known soon."""
+    memory, weight = torch.zeros(12, 4), torch.randn(4, 4)
+
+    def run(x):
+        for n in range(12):
+            x = (x @ weight).tanh()
+            memory.data[n] = x
+            x = x + memory[: n + 1].sum(0)
+        return x
+
+    learnt = matched(run)
+    x = torch.randn(4)
+    expected = run(x)
+    for _ in range(9):
+        assert same(learnt(x), expected)
+    known = learnt.trace.nodes
+    assert same(learnt(x), expected) and learnt.trace.nodes == known
+    assert learnt.trace.own.recorded == 0
