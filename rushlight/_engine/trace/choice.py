@@ -302,7 +302,7 @@ def _far(first: list[float], second: list[float]) -> bool:
 # of times is near; how many calls may be recorded or compiled before that, and how many of these may do
 # something new.
 _TRIES, _FEWEST, _MOST_TRIES, _NEAR, _PATIENCE, _NEW = 4, 2, 8, 0.85, 24, 8
-# After how many of these it is asked whether they have taken too long, and how many eager calls' time is that.
+# After how many of these it is asked whether they have taken too long: as many eager calls as this.
 _OFTEN, _DEAREST = 10, 64
 # How many kinds are tried at once, and what share of the time those after them may take to be learnt, as long
 # as more kinds have not turned out to be faster by matching than the other way round.

@@ -288,8 +288,6 @@ class Region(Learning, Writes, Updates, Shells):
         if child is not None and child.fixed:
             return self.eagerly(past_interpreters(row, call) if row is not None else call, args, kwargs)
         if child is None or child.step is None or child.seen < 2 or self.recording:
-            if call in self.trace.shared and place_of() in self.trace.shared[call]:
-                return self._refuse(_SHARED, row, call, args, kwargs)
             return self._record(child, key, row, call, args, kwargs, tensors, numbers)
         if child.step.writes and not self.empty(child.step, child.origins()):
             self.trace.shared.setdefault(call, set()).add(place_of())
@@ -552,11 +550,12 @@ class Region(Learning, Writes, Updates, Shells):
         numbers: list[int],
     ) -> Any:
         """Run the op as ever and note what it did, or see that it did what was noted."""
+        if call in self.trace.shared and place_of() in self.trace.shared[call]:
+            return self._refuse(_SHARED, row, call, args, kwargs)
         if not self.recording:
             for t, place in zip(*self.compute(self.node, ends=False), strict=True):
                 self.places[id(t)] = place, weakref.ref(t)
-        self.recording, self.known = True, {}
-        self.recorded += 1
+        self.recording, self.known, self.recorded = True, {}, self.recorded + 1
         self.rest()
         unit, out = self._listen(call, args, kwargs, tensors)
         step = self._step_of(unit, out, numbers)
@@ -578,8 +577,7 @@ class Region(Learning, Writes, Updates, Shells):
             self.settle()
             return out
         if unit.warned:  # maybe only this once
-            child.warned += 1
-            child.fixed = child.warned > 1
+            child.warned, child.fixed = child.warned + 1, child.warned > 0
             self.settle()
             return out
         if not child.seen:
@@ -589,8 +587,8 @@ class Region(Learning, Writes, Updates, Shells):
                 places = {id(t): p for t, p in zip(tensors, numbers, strict=True)}
                 # Grad mode as the program says; None where it says nothing of that.
                 mode = LOCAL.enabled or (None if in_forward() else False)
-                given = described(args, places), described(without_missing(kwargs), places)
                 how = as_written(row, bool(getattr(call, "writes", False)))
+                given = described(args, places), described(without_missing(kwargs), places)
                 child.said = row, call, *given, mode, frames_of(), how
             self.trace.nodes += 1
             child.resemble(self.node.known_at(key[0], step))
