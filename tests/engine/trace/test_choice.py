@@ -355,3 +355,19 @@ def test_a_program_whose_guards_have_failed_is_not_kept():
     assert torch.equal(step(torch.ones(4)), torch.full((4,), 2.0))
     gc.collect()
     assert old() is None
+
+
+def test_learning_that_takes_far_longer_than_eager_calls_is_given_up():
+    trace, kind = matching.Trace(), choice.Choice()
+    kind._number, kind._samples[False] = 1, [1.0]
+    for count in range(1, 12):
+        assert not kind._given_up
+        last = kind._last = choice.Sample(trace)
+        last.seconds, last.warm, last.cold = 8.0, False, True
+        kind._note(trace)
+        assert kind._cold == count or count == 11
+    assert kind._given_up and not kind.matches
+    # It is tried again once what it took is a small share.
+    assert trace.learnt == 88.0 and not kind._may_learn(trace)
+    trace.worked = 600.0
+    assert kind._may_learn(trace)
