@@ -37,6 +37,8 @@ def __getattr__(name: str) -> Any:
         found = import_module("rushlight._engine.dispatch.dispatcher").lookup("torch", name)
     if found is None:
         found = import_module("rushlight._engine.names.alternatives").attribute("rushlight", name)
+    if name == "__all__":  # torch.functional, which is this module too, has another one
+        return found
     found = import_module("rushlight._engine.core.tracebacks").own(found)
     found = import_module("rushlight._engine.names.built_in").as_published(name, found)
     globals()[name] = found
@@ -61,7 +63,8 @@ def __dir__() -> list[str]:
 
 
 sys.modules[__name__].__class__ = _LazyPackage
-__all__ = [
+# Of our own stub; at run time a star import takes PyTorch's names (names/star_names.py).
+_all = [
     "Size",
     "Tensor",
     "device",

@@ -52,6 +52,3 @@ def rfftfreq(n: int, d: float = 1.0, *, dtype: _dtype | None = None, layout: Sto
 def rfftn(input: Tensor, s: int | Sequence[int] | None = None, dim: int | Sequence[int] | None = None, norm: str | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The first half of a real operand's fft, which gives the other by conjugation, over several dims."""
 def __dir__() -> list[str]: ...
-__all__ = ['fft', 'fft2', 'fftfreq', 'fftn', 'fftshift', 'hfft', 'hfft2', 'hfftn', 'ifft', 'ifft2', 'ifftn',
-    'ifftshift', 'ihfft', 'ihfft2', 'ihfftn', 'irfft', 'irfft2', 'irfftn', 'rfft', 'rfft2', 'rfftfreq',
-    'rfftn']

@@ -138,9 +138,3 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | Sequence[Tensor
 def vector_norm(input: Tensor, ord: int | float | complex = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """(sum |x| ** ord) ** (1 / ord); the largest |x| for inf, the smallest for -inf."""
 def __dir__() -> list[str]: ...
-__all__ = ['cholesky', 'cholesky_ex', 'cond', 'cross', 'det', 'diagonal', 'eig', 'eigh', 'eigvals',
-    'eigvalsh', 'householder_product', 'inv', 'inv_ex', 'ldl_factor', 'ldl_factor_ex', 'ldl_solve',
-    'linalg_vander', 'lstsq', 'lu', 'lu_factor', 'lu_factor_ex', 'lu_solve', 'matmul', 'matrix_exp',
-    'matrix_norm', 'matrix_power', 'matrix_rank', 'multi_dot', 'norm', 'pinv', 'qr', 'slogdet', 'solve',
-    'solve_ex', 'solve_triangular', 'svd', 'svdvals', 'tensorinv', 'tensorsolve', 'vander', 'vecdot',
-    'vector_norm']

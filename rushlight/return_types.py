@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight._engine.core.results import TYPES
+from rushlight._engine.names.alternatives import attribute
 
 
 def __getattr__(name: str) -> Any:
@@ -12,6 +13,8 @@ def __getattr__(name: str) -> Any:
         return list(TYPES.values())
     if name in TYPES:
         return TYPES[name]
+    if name == "__all__":
+        return attribute("rushlight.return_types", name)
     raise AttributeError(
         f"module 'torch.return_types' has no attribute {name!r}; it has {', '.join(sorted(TYPES))}"
     )

@@ -5,11 +5,11 @@ from __future__ import annotations
 __version__ = "2.13.0+rushlight"
 release = "0.1.0"  # Rushlight's own
 cuda: str | None
-hip = xpu = git_version = None
+hip = rocm = xpu = git_version = None
 debug = False
 _CUDA = "12.8"  # whose driver interface and libraries the devices use
 
-__all__ = ["__version__", "cuda", "debug", "git_version", "hip", "xpu"]
+__all__ = ["__version__", "cuda", "debug", "git_version", "hip", "rocm", "xpu"]
 
 
 def __getattr__(name: str) -> str | None:

@@ -353,7 +353,12 @@ def public_members(module: ModuleType) -> Iterator[tuple[str, Any]]:
     here, brought = stubtypes.defined(file), stubtypes.imports(file)
     for name in sorted(vars(module)):
         value = vars(module)[name]
-        if name.startswith("__") or isinstance(value, (ModuleType, __future__._Feature)) or name in brought:
+        if (
+            name.startswith("__")
+            or name == "_all"
+            or isinstance(value, (ModuleType, __future__._Feature))
+            or name in brought
+        ):
             continue
         if isinstance(value, (type, FunctionType)):
             made_here = not name.startswith("_") and not isinstance(value, type)

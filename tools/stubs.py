@@ -51,13 +51,21 @@ _MIXINS = [
 ]
 
 
+def _listed(module: Any) -> list[str] | None:
+    """The names that a module's file puts into `__all__`, which the loader puts aside."""
+    names = lazy.names_of(module)
+    found = names.get("_all", names.get("__all__"))
+    return None if found is None else [*found]
+
+
 def finished(scope: Scope, module: Any, body: list[str]) -> str:
     """A stub's text: its head, its docstring, what it imports, what it declares, what a star hands on."""
-    if isinstance(vars(module).get("__dir__"), FunctionType):
+    told = vars(module).get("__dir__")
+    if isinstance(told, FunctionType) and not told.__qualname__.startswith("_listing."):  # the loader's
         strings = f"{scope.builtin('list')}[{scope.builtin('str')}]"
         body = [*body, f"def __dir__() -> {strings}: ..."]
-    if hasattr(module, "__all__"):
-        body = [*body, *textwrap.wrap(f"__all__ = {[*module.__all__]}", 110, subsequent_indent="    ")]
+    if (listed := _listed(module)) is not None:
+        body = [*body, *textwrap.wrap(f"__all__ = {listed}", 110, subsequent_indent="    ")]
     doc = stubclasses.doc_lines(module.__doc__) if module.__doc__ else []
     # What a stub imports for its own use it does not hand on, and the other way round: one statement each.
     return HEAD + "\n".join([*doc, *scope.lines(set(body)), "", *body]) + "\n"
@@ -293,7 +301,7 @@ def written(path: str) -> str:
     served = device_names(path)
     body += [f"from {home} import {name} as {name}" for name, home in sorted(served.items())]
     told = {*homes, *served}
-    listed = {*getattr(module, "__all__", ()), *_asked_of(path)}
+    listed = {*(_listed(module) or ()), *_asked_of(path)}
     for name, (home, real) in sorted(imports(str(module.__file__)).items()):
         claimed = getattr(vars(module).get(name), "__module__", None) == path
         if real == name and (_handed_on(module, name) or claimed or name in listed) and name not in told:

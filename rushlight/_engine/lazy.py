@@ -125,7 +125,7 @@ class LazyPackage(_Module, metaclass=_Completable):
         return names
 
     def __dir__(self) -> list[str]:
-        return list(names_of(self)["__dir__"]())
+        return _shown(self, names_of(self)["__dir__"]())
 
     def __setattr__(self, name: str, value: Any) -> None:
         # A module that is imported becomes its package's attribute: not where what it holds goes by its name.
@@ -200,7 +200,12 @@ class _Loader(SourceFileLoader):
         for name in names[1:]:
             sys.modules.setdefault(name, module)
         # Not vars(): a package's own dictionary is asked, before its lazy names are in it.
-        names_of(module).setdefault("__getattr__", _asking(ours))
+        inside = names_of(module)
+        # A star import asks names/star_names.py, which knows what PyTorch's module gives.
+        if "__all__" in inside and ("__getattr__" not in inside or isinstance(module, LazyPackage)):
+            inside["_all"] = inside.pop("__all__")
+        inside.setdefault("__getattr__", _asking(ours))
+        inside.setdefault("__dir__", _listing(ours))
         load_listeners.tell(module)
 
     def _run_as(self, name: str, module: Any, own: bool) -> None:
@@ -230,6 +235,19 @@ def _asking(module: str) -> Callable[[str], Any]:
 
     __getattr__.__module__ = module
     return __getattr__
+
+
+def _shown(module: Any, names: Any) -> list[str]:
+    found: list[str] = import_module("rushlight._engine.names.star_names").shown(module, [*names])
+    return found
+
+
+def _listing(module: str) -> Callable[[], list[str]]:
+    def __dir__() -> list[str]:
+        found = sys.modules[module]
+        return _shown(found, names_of(found))
+
+    return __dir__
 
 
 def _alias(name: str, path: Any, target: Any) -> Any:

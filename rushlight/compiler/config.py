@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from rushlight._dynamo import config as _dynamo
+from rushlight._engine.names.alternatives import attribute
 from rushlight.utils._config_module import patcher
 
 job_id: str | None = os.environ.get("TORCH_COMPILE_JOB_ID")
@@ -48,7 +49,7 @@ def _captures_collect() -> bool:
 def __getattr__(name: str) -> Any:
     if name in _SHARED:
         return getattr(_dynamo, name)
-    raise AttributeError(f"module 'torch.compiler.config' has no attribute {name!r}")
+    return attribute("rushlight.compiler.config", name)
 
 
 class _Config(ModuleType):

@@ -10,8 +10,6 @@ from rushlight._engine.core.callers import warn
 from rushlight._engine.names.alternatives import attribute
 from rushlight.distributed.groups import default_group as _get_default_group, get_global_rank, world as _world
 
-__all__ = ["_get_default_group", "_get_default_store", "_world"]
-
 
 def _get_default_store() -> Any:
     """The store of the group of all ranks."""

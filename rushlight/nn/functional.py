@@ -38,6 +38,8 @@ def __getattr__(name: str) -> Any:
 
     if name not in _HOMES:
         try:
+            if name == "__all__":
+                raise AttributeError(name)
             return _find(name)
         except AttributeError:
             alternatives = import_module("rushlight._engine.names.alternatives")

@@ -18,7 +18,7 @@ from rushlight._engine.core.recording import TAPE, region
 from rushlight._engine.names.alternatives import attribute
 from rushlight.utils import recomputing
 from rushlight.utils.ambient import get_device_states, set_device_states
-from rushlight.utils.recomputing import CheckpointError, first_call, noop_context_fn
+from rushlight.utils.recomputing import CheckpointError, first_call as first_call, noop_context_fn
 from rushlight.utils.reentrant import CheckpointFunction, check_backward_validity, detach_variable
 
 __all__ = [
@@ -29,7 +29,6 @@ __all__ = [
     "checkpoint",
     "checkpoint_sequential",
     "detach_variable",
-    "first_call",
     "get_device_states",
     "noop_context_fn",
     "set_checkpoint_debug_enabled",
@@ -49,7 +48,7 @@ ContextFn = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManag
 def __getattr__(name: str) -> Any:
     if name in _SELECTIVE:
         return getattr(import_module("rushlight.utils.selective"), name)
-    return attribute(__name__, name)
+    return attribute("rushlight.utils.checkpoint", name)
 
 
 class DefaultDeviceType:

@@ -114,9 +114,7 @@ def namespace(space: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]
     """__getattr__ and __dir__ of a module whose names are the table's."""
 
     def find(name: str) -> Any:
-        if name == "__all__":
-            return sorted(completion.names(space))
-        found = lookup(space, name)
+        found = None if name == "__all__" else lookup(space, name)
         if found is None:
             return attribute(f"rushlight.{space}", name)
         setattr(import_module(f"rushlight.{space}"), name, found)

@@ -15,7 +15,7 @@ from opcode import opmap
 from typing import Any
 
 from rushlight._engine.core.callers import asked_by_hasattr
-from rushlight._engine.lazy import homes as homes_of
+from rushlight._engine.lazy import homes as homes_of, names_of
 
 _IMPORT_FROM = opmap["IMPORT_FROM"]
 with open(os.path.join(os.path.dirname(__file__), "alternatives.tsv"), encoding="utf-8") as _file:
@@ -122,12 +122,26 @@ _PYTHONS = {
 }
 
 
+def _starred(module: str, name: str) -> Any:
+    """`__all__`: PyTorch's names, or where PyTorch has no such module those that the file says. No other name
+    with such underscores is there.
+    """
+    taken = None
+    if name == "__all__":
+        found = sys.modules[module]
+        taken = import_module("rushlight._engine.names.star_names").star(found)
+        taken = names_of(found).get("_all") if taken is None else taken
+    if taken is None:
+        raise AttributeError(f"module {torch_name(module)!r} has no attribute {name!r}")
+    return taken
+
+
 def attribute(module: str, name: str) -> Any:
     """What __getattr__ of rushlight.x answers to a name that is no other's: a module of another name, a
     name that is there to be imported (placeholders.py), or AttributeError with what to use instead.
     """
     if name.startswith("__"):
-        raise AttributeError(f"module {torch_name(module)!r} has no attribute {name!r}")
+        return _starred(module, name)
     if name in _PYTHONS.get(torch_name(module), "").split():
         return import_module(name)
     if homes_of(module).get(name) == ".":  # of a package whose other names are its own

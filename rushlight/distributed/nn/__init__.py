@@ -12,21 +12,11 @@ from typing import Any
 
 import rushlight as torch
 import rushlight.distributed as dist
+from rushlight._engine.names.alternatives import attribute
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.autograd import Function
 from rushlight.distributed.groups import default_group
 
-__all__ = [
-    "all_gather",
-    "all_reduce",
-    "all_to_all",
-    "all_to_all_single",
-    "broadcast",
-    "gather",
-    "reduce",
-    "reduce_scatter",
-    "scatter",
-]
 functional = sys.modules[__name__]  # PyTorch has the same functions there
 
 
@@ -220,4 +210,4 @@ def __getattr__(name: str) -> Any:
         from rushlight.distributed.nn.api.remote_module import RemoteModule  # programs without rpc need none
 
         return RemoteModule
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return attribute("rushlight.distributed.nn", name)

@@ -15,6 +15,8 @@ from rushlight._engine.tensors.kind import CPU_KINDS, Kind
 from rushlight._engine.tensors.storages.storage import INFERRING, Storage, fresh
 from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, Tensor, wrap
 
+__all__ = ["from_dlpack"]  # what a star import of torch.utils.dlpack takes
+
 
 def from_numpy(ndarray: Any) -> Tensor:
     """A tensor that shares a NumPy array's memory: writes to either are seen in both.

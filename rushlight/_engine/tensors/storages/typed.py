@@ -19,6 +19,8 @@ from rushlight._engine.core.services import service
 from rushlight._engine.lazy import package
 from rushlight._engine.tensors.storages.untyped import UntypedStorage
 
+__all__ = ["TypedStorage", "UntypedStorage"]  # what a star import of torch.storage takes
+
 
 class _OfDtype(type):
     """The class of torch.FloatStorage, torch.cuda.FloatStorage, ...: the storages of a dtype on a device."""
