@@ -47,20 +47,27 @@ class Batched(Wrapped):
 
     @property
     def _array(self) -> Any:
-        if not self.level.alive:
-            raise RuntimeError(
-                "vmap: a tensor was used outside the vmap that it belongs to: return it instead"
-            )
-        held = self.value._array
-        if len(held):
-            return held[0]
-        return meta_array(held.shape[1:], held.dtype)
+        return self._example(self.value._array)
 
     @_array.setter
     def _array(self, value: Any) -> None:
         raise NotImplementedError(
             "vmap: set_() and .data = ... of batched tensors; copy_() into them instead"
         )
+
+    @property  # type: ignore[misc]  # of values that may still be to be computed
+    def _geometry(self) -> Any:
+        return self._example(self.value._geometry)
+
+    def _example(self, held: Any) -> Any:
+        """The first one's array."""
+        if not self.level.alive:
+            raise RuntimeError(
+                "vmap: a tensor was used outside the vmap that it belongs to: return it instead"
+            )
+        if len(held):
+            return held[0]
+        return meta_array(held.shape[1:], held.dtype)
 
     def _again(self, value: Any) -> Tensor:
         return wrapper(Batched, value, self.level)

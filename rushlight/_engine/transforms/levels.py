@@ -179,7 +179,8 @@ class Wrapped(Tensor):
     _array, _kind, _grad_node, _output_nr, _storage, _grad = map(
         _inner, ("_array", "_kind", "_grad_node", "_output_nr", "_storage", "_grad")
     )
-    _memory = _geometry = property(_array_of)
+    _memory = property(_array_of)
+    _geometry = property(lambda self: self.value._geometry)
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
         """Refused, as are all switches of autograd inside transforms."""
