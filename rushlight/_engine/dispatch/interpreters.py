@@ -114,8 +114,32 @@ def heard(values: Iterable[Any]) -> bool:
 
 
 def listening() -> bool:
-    """Whether this thread's innermost interpreter also hears of writes that are no rows (compile()'s)."""
-    return bool(STACK.modes) and hasattr(STACK.modes[-1], "matched_formula")
+    """Whether an interpreter of this thread also hears of writes of plain tensors that are no rows
+    (compile()'s).
+    """
+    return matching() is not None
+
+
+def matching() -> Any:
+    """The one that does, under no others than levels of transforms, which leave plain tensors alone."""
+    for mode in reversed(STACK.modes):
+        if hasattr(mode, "matched_formula"):
+            return mode
+        if not getattr(mode, "only_wrapped", False):
+            break
+    return None
+
+
+def under(mode: Any, body: Callable[..., _T], *args: Any) -> _T:
+    """body(*args) as if the interpreters above one were not there."""
+    modes = STACK.modes
+    place = modes.index(mode) + 1
+    above = modes[place:]
+    del modes[place:]
+    try:
+        return body(*args)
+    finally:
+        modes += above
 
 
 @contextmanager

@@ -40,6 +40,7 @@ class Level(interpreters.Interpreter):
     number = 0
     alive = False
     what = ""
+    only_wrapped = True  # what is not is the next one's
 
     def __enter__(self) -> Self:
         if not self.number:

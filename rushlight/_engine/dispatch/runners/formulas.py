@@ -35,7 +35,7 @@ from rushlight._engine.core.recording import TAPE
 from rushlight._engine.core.services import service
 from rushlight._engine.derive import cast, vjp
 from rushlight._engine.dispatch import node_names
-from rushlight._engine.dispatch.interpreters import MODES, STACK, heard, interpret, wrapped
+from rushlight._engine.dispatch.interpreters import MODES, STACK, heard, interpret, matching, under, wrapped
 from rushlight._engine.dispatch.nodes.formula_nodes import (
     INCOMING,
     ZERO,
@@ -358,8 +358,11 @@ class Formula:
                 listener = service("formula heard below autograd")(values)
                 if listener is not None:
                     return listener
-        matched = TAPE and MODES and STACK.modes and getattr(STACK.modes[-1], "matched_formula", None)
-        return matched or None
+        mode = matching() if TAPE and MODES else None
+        if mode is None:
+            return None
+        matched: Callable[[Formula, Any], Tensor] = mode.matched_formula
+        return matched if STACK.modes[-1] is mode else partial(under, mode, matched)
 
     @staticmethod
     def compute_ordered(compiled: CompiledFormula, seen: Any, arrays: tuple[Array, ...]) -> Any:
