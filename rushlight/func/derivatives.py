@@ -11,6 +11,7 @@ import rushlight as torch
 from rushlight._engine.autograd.grad_mode import LOCAL, OutsideInference, Transformed
 from rushlight._engine.core.pytree import flatten, tree_map
 from rushlight._engine.tensors.geometry import Geometry
+from rushlight._engine.tensors.lazy_views import put_off
 from rushlight._engine.trace.guards import VisibleTensors
 from rushlight._engine.transforms import pullback
 from rushlight._engine.transforms.levels import Wrapped
@@ -280,6 +281,8 @@ def _laid_out_as(primal: Any, tangent: Any) -> Any:
 
 def _memory_of(t: Any) -> tuple[int, int]:
     """(elements of the storage, which of them is the tensor's first)."""
+    if put_off(t) and getattr(t, "_view_of", None) is None:  # an op has made it, whole
+        return t.numel(), 0
     return t.untyped_storage().nbytes() // t.element_size(), t.storage_offset()
 
 

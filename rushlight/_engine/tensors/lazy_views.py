@@ -45,6 +45,11 @@ def hidden_memory(t: Any, name: str) -> Array:
     return found
 
 
+def put_off(t: Any) -> bool:
+    """Whether the values of `t` are still to be computed."""
+    return getattr(t, "_hidden", None).__class__ is Pending
+
+
 def shared(t: Any, other: Any) -> bool:
     """Whether the values of `t` are put off, and are now those of `other`, too."""
     hidden: Any = getattr(t, "_hidden", None)

@@ -508,3 +508,25 @@ def test_writes_to_shared_memory_in_a_loop_are_found_in_one_call():
     known = learnt.trace.nodes
     assert same(learnt(x), expected) and learnt.trace.nodes == known
     assert learnt.trace.own.recorded == 0
+
+
+def test_ops_inside_transforms_are_learnt_at_once():
+    """Nothing there asks for values that are put off: each who did ended a segment that had to be learnt."""
+
+    def run(w, xs):
+        def loss(w, x):
+            return (F.gelu(x @ w) * w.sum()).pow(2).mean()
+
+        each = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))(w, xs)
+        value, along = torch.func.jvp(lambda w: loss(w, xs), (w,), (each.mean(0),))
+        return each.square().sum() + value + along
+
+    learnt = matched(run)
+    w, xs = torch.randn(4, 4), torch.randn(3, 2, 4)
+    for _ in range(3):
+        assert same(learnt(w, xs), run(w, xs))
+    known = learnt.trace.nodes
+    for _ in range(3):
+        xs = torch.randn(3, 2, 4)
+        assert same(learnt(w, xs), run(w, xs))
+    assert learnt.trace.nodes == known and learnt.trace.own.recorded == 0
