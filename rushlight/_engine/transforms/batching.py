@@ -55,9 +55,7 @@ class Batched(Wrapped):
             "vmap: set_() and .data = ... of batched tensors; copy_() into them instead"
         )
 
-    @property  # type: ignore[misc]  # of values that may still be to be computed
-    def _geometry(self) -> Any:
-        return self._example(self.value._geometry)
+    _geometry = property(lambda self: self._example(self.value._geometry))  # without its values
 
     def _example(self, held: Any) -> Any:
         """The first one's array."""
