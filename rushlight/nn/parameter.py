@@ -18,7 +18,7 @@ from rushlight._engine.tensors.tensor import TensorMeta
 _MODULE = f"{package()}.nn.parameter"
 
 
-class _Marked(TensorMeta):
+class _ParameterMeta(TensorMeta):
     """Of Parameter and Buffer: a tensor of the user's own class keeps it, and is marked instead."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
@@ -27,7 +27,7 @@ class _Marked(TensorMeta):
         )
 
 
-class Parameter(torch.Tensor, metaclass=_Marked):
+class Parameter(torch.Tensor, metaclass=_ParameterMeta):
     """A leaf tensor that a Module registers: it shows in `parameters()` and `state_dict()`.
 
     `data` (default: an empty float tensor) is shared, not copied. A tensor of a subclass keeps its
@@ -61,7 +61,7 @@ class Parameter(torch.Tensor, metaclass=_Marked):
             )
         marked._is_param = True
         found = marked
-        return found  # counts as one: see _Marked
+        return found  # counts as one: see _ParameterMeta
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         if id(self) not in memo:
@@ -106,7 +106,7 @@ def _rebuild_parameter_with_state(
 _rebuild_parameter_with_state.__module__ = f"{package()}._utils"
 
 
-class Buffer(torch.Tensor, metaclass=_Marked):
+class Buffer(torch.Tensor, metaclass=_ParameterMeta):
     """A tensor that a Module registers as a buffer when it is assigned.
 
     `persistent=False` keeps it out of `state_dict()`. The result is a plain tensor with a mark.

@@ -71,3 +71,8 @@ def test_names_of_our_own_modules():
     space: dict[str, object] = {}
     exec("from rushlight.foreach import *", space)
     assert len(space) == 91
+
+
+def test_the_class_of_parameters_is_called_as_pytorch_s():
+    parameter = import_module("rushlight.nn.parameter")
+    assert type(parameter.Parameter).__name__ == "_ParameterMeta"
