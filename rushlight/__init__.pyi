@@ -201,7 +201,7 @@ from rushlight._engine.core.dtype import dtype as dtype
 from rushlight.toplevel.removed import eig as eig
 from rushlight.toplevel.functions import embedding_renorm_ as embedding_renorm_
 from rushlight._engine.autograd.grad_mode import enable_grad as enable_grad
-from rushlight._dynamo.report import explain as explain
+from rushlight._dynamo.graphs.report import explain as explain
 from rushlight import export as export
 from rushlight import fft as fft
 from rushlight._engine.tensors.limits import finfo as finfo

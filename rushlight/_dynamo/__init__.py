@@ -35,6 +35,7 @@ from rushlight._dynamo.decorators import (
 )
 from rushlight._dynamo.eval_frame import OptimizedModule as OptimizedModule
 from rushlight._dynamo.exporting import export as export
+from rushlight._dynamo.graphs.report import segments
 from rushlight._dynamo.marks import (
     mark_dynamic as mark_dynamic,
     mark_static as mark_static,
@@ -43,7 +44,6 @@ from rushlight._dynamo.marks import (
 )
 from rushlight._dynamo.optimizing import optimize as optimize, optimize_assert as optimize_assert, run as run
 from rushlight._dynamo.registry import lookup_backend as lookup_backend, register_backend as register_backend
-from rushlight._dynamo.report import segments
 from rushlight._dynamo.stances import set_stance as set_stance
 
 

@@ -87,13 +87,13 @@ def test_a_row_with_a_gradient_of_its_own_is_planned_when_tracked() -> None:
     first = None
     for _ in range(4):
         given = [t.clone().requires_grad_() for t in (x, w, b)]
-        y, center, spread = row(*given, 1e-5, False)
+        y, center, spread = row(*given, 1e-5)
         assert y.grad_fn.name() == "NativeBatchNormBackward0" and center.grad_fn is y.grad_fn
         found = torch.autograd.grad((y.square().sum(), spread.sum()), given, create_graph=True)
         twice = torch.autograd.grad(sum(t.square().sum() for t in found), given)
         first = first or bits(*found, *twice)
         assert bits(*found, *twice) == first
-    y = row(*given, 1e-5, False)[0]
+    y = row(*given, 1e-5)[0]
     with torch.no_grad():
         given[0].mul_(2)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):

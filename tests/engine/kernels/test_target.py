@@ -130,7 +130,7 @@ for name in "exp log tanh sigmoid erf sin cos tan asin acos atan sinh cosh asinh
 F.cross_entropy(x.softmax(-1) + F.layer_norm(x, (300,)) + F.gelu(x), i[:200]).backward()
 x = x.detach()
 with torch.no_grad():
-    x.sum(), x.amax(), x.sum(0), x.bfloat16().sum(0), x.bfloat16().norm(dim=0), x.prod(1), x.cumsum(0), x.cumsum(1), x.half() * 2, x.bfloat16() * 2
+    x.sum(), x.amax(), x.sum(0), x.bfloat16().sum(0), x.bfloat16().norm(dim=0), torch.randn(200, 3000).norm(dim=0), x.prod(1), x.cumsum(0), x.cumsum(1), x.half() * 2, x.bfloat16() * 2
     x[i], x.index_add(0, i, x[i]), x @ x.T, x[0] @ x.T, x.T.contiguous(), x.bfloat16() @ x.bfloat16().T
     torch.randperm(5000), torch.randn(50000), x.pow(1.7), torch.atan2(x, x), x.topk(3), x.gather(1, i.view(25, 200)[:, :1] % 300)
     F.conv2d(x[None, None], torch.ones(8, 1, 3, 3)), F.max_pool2d(x[None, None], 2)
