@@ -201,8 +201,9 @@ class _Loader(SourceFileLoader):
             sys.modules.setdefault(name, module)
         # Not vars(): a package's own dictionary is asked, before its lazy names are in it.
         inside = names_of(module)
-        # A star import asks names/star_names.py, which knows what PyTorch's module gives.
-        if "__all__" in inside and ("__getattr__" not in inside or isinstance(module, LazyPackage)):
+        # A star import asks names/star_names.py, which knows what PyTorch's module gives; not torchvision's.
+        listed = ours.partition(".")[0] == "rushlight" and "__all__" in inside
+        if listed and ("__getattr__" not in inside or isinstance(module, LazyPackage)):
             inside["_all"] = inside.pop("__all__")
         inside.setdefault("__getattr__", _asking(ours))
         inside.setdefault("__dir__", _listing(ours))

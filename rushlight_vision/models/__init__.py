@@ -35,6 +35,7 @@ __all__ = [
 sys.modules[__spec__.name].__class__ = NamesakePackage  # `models.alexnet` is the function
 _HERE = {name: home for name, home in _api.HOMES.items() if "." not in home}
 _ENUMS = [kind for kind, builder in _weights.ENUMS.items() if "." not in _api.HOMES.get(builder, "")]
+__all__ += [*_HERE, *_ENUMS]
 
 
 def __getattr__(name: str) -> Any:
@@ -52,4 +53,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_HERE, *_ENUMS])
+    return sorted(__all__)
