@@ -38,6 +38,8 @@ def sums_of(
     stored = ["" if d == of.name else d for _, d in meaning.inputs]
     if {*meaning.out_dtypes} != {of.name} or not suits(np.empty(0, of)) or not _readable({*stored}, of):
         return None
+    if any([a.dtype != BY_NAME[d].np for a, (_, d) in zip(arrays, meaning.inputs, strict=True)]):
+        return None  # which the column kernel casts
     rows, columns = arrays[roles.index("matrix")].shape
     if far_apart(rows * roles.count("matrix"), columns * of.itemsize):
         return None
