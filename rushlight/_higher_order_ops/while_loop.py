@@ -59,36 +59,28 @@ def _stacked(
     return tuple(torch.stack(values) for values in zip(*seen, strict=True))
 
 
-def _recorded(
-    listener: Any,
-    cond_fn: Callable[..., Any],
-    body_fn: Callable[..., Any],
-    carried_inputs: Any,
-    additional_inputs: Any = (),
-) -> Any:
+def _recorded(listener: Any, *given: Any, **named: Any) -> Any:
     """The condition and the body as graphs; the results are those of this call's loop."""
-    run = partial(_run, cond_fn, body_fn, carried_inputs, additional_inputs)
-    return _looped(listener, while_loop_op, (cond_fn, body_fn, carried_inputs, additional_inputs), run)
+    return _looped(listener, while_loop_op, partial(_run, *given, **named), *given, **named)
 
 
-def _stacked_recorded(
-    listener: Any,
-    cond_fn: Callable[..., Any],
-    body_fn: Callable[..., Any],
-    carried_inputs: Any,
-    additional_inputs: Any = (),
-) -> Any:
+def _stacked_recorded(listener: Any, *given: Any, **named: Any) -> Any:
     """As _recorded; how often the body runs is a number that hangs on data."""
-    given = cond_fn, body_fn, carried_inputs, additional_inputs
-    found = _looped(
-        listener, while_loop_stack_output, given, lambda: listener.as_many(lambda: _stacked(*given))
-    )
+    run = partial(listener.as_many, partial(_stacked, *given, **named))
+    found = _looped(listener, while_loop_stack_output, run, *given, **named)
     listener.many(found)
     return tuple(found)
 
 
-def _looped(listener: Any, op: Any, given: tuple[Any, ...], run: Callable[[], Any]) -> Any:
-    cond_fn, body_fn, carried_inputs, additional_inputs = given
+def _looped(
+    listener: Any,
+    op: Any,
+    run: Callable[[], Any],
+    cond_fn: Callable[..., Any],
+    body_fn: Callable[..., Any],
+    carried_inputs: Any,
+    additional_inputs: Any = (),
+) -> Any:
     leaves, spec = flatten(list(carried_inputs))
     further = list(additional_inputs)
 

@@ -538,6 +538,15 @@ class Region(Learning, Writes, Updates, Shells):
             self.written = unit.changed()
         return step
 
+    def _run_from_here(self) -> None:
+        """What was put off is computed; ops run as they come, and are noted."""
+        if not self.recording:
+            for t, place in zip(*self.compute(self.node, ends=False), strict=True):
+                self.places[id(t)] = place, weakref.ref(t)
+        self.recording, self.known = True, {}
+        self.recorded += 1
+        self.rest()
+
     def _record(
         self,
         child: Node | None,
@@ -552,11 +561,7 @@ class Region(Learning, Writes, Updates, Shells):
         """Run the op as ever and note what it did, or see that it did what was noted."""
         if call in self.trace.shared and place_of() in self.trace.shared[call]:
             return self._refuse(_SHARED, row, call, args, kwargs)
-        if not self.recording:
-            for t, place in zip(*self.compute(self.node, ends=False), strict=True):
-                self.places[id(t)] = place, weakref.ref(t)
-        self.recording, self.known, self.recorded = True, {}, self.recorded + 1
-        self.rest()
+        self._run_from_here()
         unit, out = self._listen(call, args, kwargs, tensors)
         step = self._step_of(unit, out, numbers)
         self.room -= sum(unit.sizes)
@@ -577,7 +582,8 @@ class Region(Learning, Writes, Updates, Shells):
             self.settle()
             return out
         if unit.warned:  # maybe only this once
-            child.warned, child.fixed = child.warned + 1, child.warned > 0
+            child.warned += 1
+            child.fixed = child.warned > 1
             self.settle()
             return out
         if not child.seen:

@@ -39,6 +39,11 @@ _MORE = (
 )
 
 
+def _sizes_of(t: Any) -> Any:
+    """An example's, without its values."""
+    return t._example(t.value._geometry)
+
+
 class Batched(Wrapped):
     """A tensor of a vmap: the batch lies in dim 0 of `value`."""
 
@@ -55,7 +60,7 @@ class Batched(Wrapped):
             "vmap: set_() and .data = ... of batched tensors; copy_() into them instead"
         )
 
-    _geometry = property(lambda self: self._example(self.value._geometry))  # without its values
+    _geometry = property(_sizes_of)
 
     def _example(self, held: Any) -> Any:
         """The first one's array."""

@@ -169,6 +169,10 @@ def _array_of(t: Tensor) -> Any:
     return t._array  # which subclasses have in their own way
 
 
+def _geometry_of(t: Any) -> Any:
+    return t.value._geometry
+
+
 class Wrapped(Tensor):
     """A tensor of a level. It has no slots of its own, so that a plain tensor can become one in place."""
 
@@ -181,7 +185,7 @@ class Wrapped(Tensor):
         _inner, ("_array", "_kind", "_grad_node", "_output_nr", "_storage", "_grad")
     )
     _memory = property(_array_of)
-    _geometry = property(lambda self: self.value._geometry)
+    _geometry = property(_geometry_of)
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
         """Refused, as are all switches of autograd inside transforms."""

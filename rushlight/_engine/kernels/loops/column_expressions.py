@@ -18,7 +18,7 @@ from rushlight._engine.kernels.emit.llvm_ir import Module
 from rushlight._engine.kernels.emit.meaning import Meaning
 from rushlight._engine.kernels.emit.scalar_code import Body, item_size, load_scalar
 from rushlight._engine.kernels.loops.column_loops import CHUNK, in_chunks
-from rushlight._engine.kernels.loops.columns_in_registers import Down, Row, far_apart, strips
+from rushlight._engine.kernels.loops.columns_in_registers import Down, Row, far_apart, strips, widens
 from rushlight._engine.kernels.products.tiles import Array, suits
 from rushlight._engine.kernels.runtime import native, parallel, team
 from rushlight._engine.kernels.runtime.abi import SLOT
@@ -36,7 +36,9 @@ def sums_of(
     """
     of = BY_NAME[meaning.out_dtypes[0]].np
     stored = ["" if d == of.name else d for _, d in meaning.inputs]
-    if {*meaning.out_dtypes} != {of.name} or not suits(np.empty(0, of)) or not _readable({*stored}, of):
+    if {*meaning.out_dtypes} != {of.name} or not suits(np.empty(0, of)) or not all(map(widens, stored)):
+        return None
+    if any(stored) and of != np.float32:
         return None
     if any([a.dtype != BY_NAME[d].np for a, (_, d) in zip(arrays, meaning.inputs, strict=True)]):
         return None  # which the column kernel casts
@@ -59,13 +61,6 @@ def sums_of(
         return tuple([np.add.reduce(f, 0) if apart else f[0] for f in found])
 
     return run
-
-
-def _readable(stored: set[str], of: Any) -> bool:
-    """Whether there is code that widens what is stored in other dtypes to the sums'."""
-    halves = stored - {""}
-    known = halves <= {"bfloat16", "float16"} and (not halves or of == np.float32)
-    return known and ("float16" not in halves or target.host().half)
 
 
 def _call(

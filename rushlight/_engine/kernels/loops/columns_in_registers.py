@@ -61,7 +61,7 @@ def sums_of(of: Any, rows: int, columns: int, stored: str = "") -> Callable[[Arr
     """What gives the sums of the columns of a dense matrix of floats, with the bits of `Columns.large`; None
     where that takes no longer. stored: the matrix's dtype, of two bytes, where it is another than the sums'.
     """
-    if far_apart(rows, columns * of.itemsize) or (stored == "float16" and not target.host().half):
+    if far_apart(rows, columns * of.itemsize) or not widens(stored):
         return None
     if in_chunks(rows, columns):
         parts = _run("add", of, columns, rows, CHUNK, stored)
@@ -72,6 +72,11 @@ def sums_of(of: Any, rows: int, columns: int, stored: str = "") -> Callable[[Arr
         return blocks and (lambda a: np.add.reduce(blocks(a), 0, dtype=np.float64).astype(of))
     found = _run("add", of, columns, rows, rows, stored)
     return found and (lambda a: found(a)[0])
+
+
+def widens(stored: str) -> bool:
+    """Whether there is code that reads halves of this dtype as float32 ("": what is no half)."""
+    return stored in ("", "bfloat16") or (stored == "float16" and target.host().half)
 
 
 def strips(columns: int, parts: int, threads: int) -> list[tuple[int, int]]:
