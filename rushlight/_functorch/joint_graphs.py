@@ -120,7 +120,7 @@ def inference(function: Flat, args: Sequence[Any], facts: Facts, table: Any = No
         return [*(given[i] for i in facts.written), *found]
 
     plain = [a.detach() if _is_tensor(a) else a for a in args]
-    return Joint(_recorded(run, plain, table), len(facts.written) + len(facts.outputs), [], [])
+    return Joint(recorded(run, plain, table), len(facts.written) + len(facts.outputs), [], [])
 
 
 def joint(function: Flat, args: Sequence[Any], facts: Facts, table: Any = None) -> Joint:
@@ -152,11 +152,12 @@ def joint(function: Flat, args: Sequence[Any], facts: Facts, table: Any = None) 
         ]
 
     with torch.enable_grad():
-        module = _recorded(run, [list(args), values], table)
+        module = recorded(run, [list(args), values], table)
     return Joint(module, len(results), places, values)
 
 
-def _recorded(run: Callable[..., Any], args: Sequence[Any], table: Any) -> GraphModule:
+def recorded(run: Callable[..., Any], args: Sequence[Any], table: Any) -> GraphModule:
+    """The graph of values that `run` computes of these arguments."""
     state = torch.get_rng_state()
     own = tree_map(
         lambda a: own_copy(a) if _is_tensor(a) else a, args

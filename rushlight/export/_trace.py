@@ -56,3 +56,20 @@ def _export_for_training(
         preserve_module_call_signature=preserve_module_call_signature,
         prefer_deferred_runtime_asserts_over_guards=prefer_deferred_runtime_asserts_over_guards,
     )
+
+
+def _export_to_torch_ir(
+    f: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None = None,
+    dynamic_shapes: Any = None,
+    **options: Any,
+) -> Any:
+    """A module's call as a graph module of the functions of torch that it calls, with the module's state.
+
+    Sizes are those of the arguments. options: PyTorch's other keywords, which change nothing.
+    """
+    # It imports this package.
+    from rushlight._dynamo.graphs.functional_export import dynamo_graph_capture_for_export
+
+    return dynamo_graph_capture_for_export(f)(*args, **(kwargs or {}))

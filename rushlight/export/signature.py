@@ -190,11 +190,16 @@ class ExportGraphSignature:
     buffers_to_mutate = _changed(OutputKind.BUFFER_MUTATION)
     parameters_to_mutate = _changed(OutputKind.PARAMETER_MUTATION)
     user_inputs_to_mutate = _changed(OutputKind.USER_INPUT_MUTATION)
+    _of_parameters = _changed(OutputKind.GRADIENT_TO_PARAMETER)
+    _of_user_inputs = _changed(OutputKind.GRADIENT_TO_USER_INPUT)
 
     @property
     def backward_signature(self) -> ExportBackwardSignature | None:
-        """Of a program that has its backward pass in it; export() records forward passes: None."""
-        return None
+        """Of a program that has its backward pass in it, as _export_forward_backward gives; else None."""
+        loss = next((s.arg.name for s in self.output_specs if s.kind is OutputKind.LOSS_OUTPUT), None)
+        if loss is None:
+            return None
+        return ExportBackwardSignature(self._of_parameters, self._of_user_inputs, loss)
 
     @property
     def user_inputs(self) -> tuple[Any, ...]:
