@@ -16,6 +16,7 @@ from rushlight.export.program import ModuleCallEntry as ModuleCallEntry
 from rushlight.export.program import ModuleCallSignature as ModuleCallSignature
 from rushlight.export.symbols import ShapesCollection as ShapesCollection
 from rushlight.export.unflattening import UnflattenedModule as UnflattenedModule
+from rushlight.export.experimental import _restore_state_dict as _restore_state_dict
 from rushlight.export import _tree_utils as _tree_utils
 from rushlight.export import _unlift as _unlift
 from rushlight.export import decomp_utils as decomp_utils

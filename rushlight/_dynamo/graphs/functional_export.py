@@ -68,7 +68,8 @@ def _check_inputs(leaves: Sequence[Any]) -> None:
         raise UserError(
             UserErrorType.INVALID_INPUT,
             f"It looks like one of the inputs with type `{type(wrong)}` is not supported or "
-            "pytree-flattenable. Register it as a pytree node, as torch.utils._pytree.register_pytree_node does.",
+            "pytree-flattenable. Register it as a pytree node, as torch.utils._pytree.register_pytree_node "
+            "does.",
         )
 
 
