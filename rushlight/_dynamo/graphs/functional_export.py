@@ -25,7 +25,7 @@ from rushlight.fx.graph_module import put
 
 __all__ = ["dynamo_graph_capture_for_export"]
 
-_LEAVES = (torch.Tensor, int, float, complex, str, bytes, slice, range, type(None))
+_LEAVES: tuple[type[Any], ...] = (torch.Tensor, int, float, complex, str, bytes, slice, range, type(None))
 _LEAVES += (torch.dtype, torch.device, torch.layout, torch.nn.Module, type, FunctionType)
 
 
