@@ -9,4 +9,6 @@ from rushlight._engine.names.alternatives import attribute
 
 
 def __getattr__(name: str) -> Any:
-    return import_module(f"{__name__}.utils") if name == "utils" else attribute(__name__, name)
+    if name in ("fake_profile", "utils"):
+        return import_module(f"{__name__}.{name}")
+    return attribute(__name__, name)

@@ -134,6 +134,7 @@ class FakeTensor(Tensor):
 
     fake_mode: Any
     constant: Any
+    real_tensor: Any = None  # of a draft's inputs: what they were at the recording
     _told: tuple[Any, tuple[Any, ...]]
 
     @staticmethod
@@ -287,15 +288,22 @@ def _all_on_meta(tree: Any) -> Any:
     return tree_map(lambda v: _on_meta(v) if isinstance(v, Tensor) else v, tree)
 
 
-class _UnknownSizes:
-    """What an op's fake function is given to ask for sizes that depend on numbers: nobody knows them."""
+class UnknownSizes:
+    """What an op's fake function is given to ask for sizes that depend on numbers: nobody knows them. env: a
+    ShapeEnv, which has symbols for them. first: what the first is taken for; no tensor has such a size.
+    """
 
-    def __init__(self, func: Any) -> None:
-        self._func = func
+    def __init__(self, func: Any, env: Any = None, first: int = 4099) -> None:
+        self._func, self._env, self._first = func, env, first
+        self.made: dict[int, Any] = {}
 
     def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> Any:
-        """DynamicOutputShapeException: a size that depends on tensors' numbers."""
-        raise DynamicOutputShapeException(self._func)
+        """Another symbolic size; DynamicOutputShapeException where nobody has symbols for such."""
+        if self._env is None:
+            raise DynamicOutputShapeException(self._func)
+        value = self._first + 2 * len(self.made)
+        self.made[value] = self._env.unbacked_size(value, min, math.inf if max is None else max)
+        return self.made[value]
 
     def create_unbacked_symint(self, *, min: int = 2, max: int | None = None) -> Any:
         """The older name of new_dynamic_size."""
@@ -325,6 +333,7 @@ class FakeTensorMode(TorchDispatchMode):
         self.allow_meta = config.fake_tensor_allow_meta
         self._known: WeakValueDictionary[int, FakeTensor] = WeakValueDictionary()  # constants, by id
         self.fake_tensor_converter = FakeTensorConverter()
+        self._unknown: dict[int, Any] = {}  # symbolic sizes of the op at hand, by what they are taken for
         self._again: list[bool] = []  # of each `with`, innermost last: whether it was entered already
 
     def __enter__(self) -> Any:
@@ -371,6 +380,8 @@ class FakeTensorMode(TorchDispatchMode):
         writes = func._schema.writes
         written = self._written(func._schema, args, kwargs, constant) if writes else {}
         made = tree_map(lambda v: FakeTensor(self, v, _whole(where)) if isinstance(v, Tensor) else v, found)
+        if self._unknown:
+            self._tell_unknown(made)
         if writes:
             return _returned(func._schema.returns, made, written)
         if isinstance(made, FakeTensor):
@@ -474,11 +485,38 @@ class FakeTensorMode(TorchDispatchMode):
 
     def _own(self, func: Any, run: Any, *args: Any) -> Any:
         """An op of a program's own, whose function may ask for sizes."""
-        token = CONTEXT.set(_UnknownSizes(func))
-        try:
-            return run(*args)
-        finally:
-            CONTEXT.reset(token)
+        asked = UnknownSizes(func, self.shape_env)
+        found = _asking(asked, run, args)
+        if asked.made:  # once more, with other numbers in their place: what else differs depends on them
+            other = UnknownSizes(func, type(self.shape_env)(), 8209)
+            self._unknown = asked.made
+            pairs = zip(flatten(found)[0], flatten(_asking(other, run, args))[0], strict=True)
+            for one, two in pairs:
+                same = [n in asked.made or n == m for n, m in zip(_shape(one), _shape(two), strict=True)]
+                if not all(same):
+                    raise DynamicOutputShapeException(func)
+        return found
+
+    def _tell_unknown(self, made: Any) -> None:
+        """The symbolic sizes of an op's results."""
+        known, self._unknown = self._unknown, {}
+        for t in flatten(made)[0]:
+            if isinstance(t, FakeTensor):
+                t.told_as([known.get(n, n) for n in _shape(t)])
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    """A result's sizes as numbers."""
+    return tuple(value._geometry.shape) if isinstance(value, Tensor) else ()
+
+
+def _asking(sizes: UnknownSizes, run: Any, args: Any) -> Any:
+    """run(*args), in which get_ctx() gives `sizes`."""
+    token = CONTEXT.set(sizes)
+    try:
+        return run(*args)
+    finally:
+        CONTEXT.reset(token)
 
 
 def _said_by(op: Any) -> bool:

@@ -22,7 +22,7 @@ from rushlight.export import _unlift as _unlift
 from rushlight.export import decomp_utils as decomp_utils
 from rushlight.export.program import default_decompositions as default_decompositions
 from rushlight.export.symbols import dims as dims
-from rushlight.export.tracing import draft_export as draft_export
+from rushlight.export._draft_export import draft_export as draft_export
 from rushlight.export.tracing import export as export
 from rushlight.export.files.saving import load as load
 from rushlight.export import passes as passes

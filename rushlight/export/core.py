@@ -15,12 +15,14 @@ import rushlight as torch
 from rushlight._engine.core.pytree import tree_map
 from rushlight._engine.dispatch import interpreters
 from rushlight._higher_order_ops.operators import recorder
-from rushlight._subclasses.fake_tensor import FakeTensorMode
+from rushlight._subclasses.fake_tensor import FakeTensorMode, UnknownSizes
 from rushlight._torch_dispatch.decompositions import instead
 from rushlight._torch_dispatch.translation import aten_call, is_op
 from rushlight.export import overloads, spellings
+from rushlight.export.numbers.environment import ShapeEnv
 from rushlight.export.numbers.symbolic import any_symbolic, plain
 from rushlight.export.recording import real_tensors
+from rushlight.library.below import CONTEXT
 
 # Ops of their own that are computed by a row of another name.
 _TOLD_WHOLE = frozenset(("_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "alias"))
@@ -65,8 +67,12 @@ class Lowering:
 
         def fake() -> tuple[Any, Any]:
             given = tree_map(shown, (args, kwargs))
-            with mode:
-                return given, op._kernels["Meta"](*given[0], **given[1])
+            token = CONTEXT.set(UnknownSizes(op._opoverload, ShapeEnv()))
+            try:
+                with mode:
+                    return given, op._kernels["Meta"](*given[0], **given[1])
+            finally:
+                CONTEXT.reset(token)
 
         with self.paused():
             named = dict(zip([p.name for p in op._opoverload._schema.arguments], args, strict=False)) | kwargs

@@ -291,9 +291,15 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places, Regions):
                     self.node(t).meta["told"] = sizes_of(self, t)
 
     def _excused(self, what: str, where: str) -> None:
-        told = FailureReport(FailureType.DATA_DEPENDENT_ERROR, {"expr": what, "user_stack": where})
-        if self.failures is not None and told not in self.failures:
-            self.failures.append(told)
+        if self.failures is None:
+            return
+        kind = FailureType.DATA_DEPENDENT_ERROR
+        for known in self.failures:  # one at each place of the program
+            if known.failure_type is kind and known.data["user_stack"] == where:
+                known.data["occurrences"] += 1
+                return
+        told = {"expr": what, "user_stack": where, "occurrences": 1}
+        self.failures.append(FailureReport(kind, told))
 
     def number(self, t: Any) -> Any:
         """The one element of a tensor, for Python."""

@@ -13,7 +13,8 @@ import rushlight as torch
 from rushlight._engine.core.layout import contiguous_strides
 from rushlight._engine.core.pytree import Tree, flatten
 from rushlight._export.utils import _disable_load_state_dict_hooks
-from rushlight.export._draft_export import DraftExportReport, FailureReport, FailureType, log
+from rushlight._subclasses.fake_tensor import FakeTensor
+from rushlight.export._draft_export import FailureReport, FailureType
 from rushlight.export.core import core
 from rushlight.export.decomp_utils import KEPT, by_fractions
 from rushlight.export.errors import GuardOnDataDependentSymNode, UserError, UserErrorType
@@ -101,30 +102,24 @@ def export(
         return _exported(*given)
 
 
-def draft_export(
+def drafted(
     mod: Any,
     args: tuple[Any, ...],
-    kwargs: dict[str, Any] | None = None,
+    kwargs: dict[str, Any] | None,
+    dynamic_shapes: Any,
     *,
-    dynamic_shapes: Any = None,
     preserve_module_call_signature: tuple[str, ...] = (),
-    strict: bool = False,
-    prefer_deferred_runtime_asserts_over_guards: bool = False,
+    failures: list[FailureReport],
 ) -> ExportedProgram:
-    """export() that gives a program also where it looks at a tensor's numbers, or does something else at
-    other sizes: as it was for these inputs. The result's `_report` says where, and `_report.successful()`
-    whether.
-
-    The arguments are export()'s.
-    """
-    report = DraftExportReport([])
-    found = _exported(
-        mod, args, kwargs or {}, dynamic_shapes, report.failures, preserve_module_call_signature
-    )
-    found._report = report
-    if not report.successful():
-        log.warning("%s issue(s) found during export; print(ep._report) shows them", len(report.failures))
-    return found
+    """A program that is recorded on where export() refuses; `failures` is told of it."""
+    made = _exported(mod, args, kwargs or {}, dynamic_shapes, failures, preserve_module_call_signature)
+    leaves = iter(flatten((args, kwargs or {}))[0])
+    holders = made.graph.find_nodes(op="placeholder")
+    for node, spec in zip(holders, made.graph_signature.input_specs, strict=True):
+        real = next(leaves) if spec.kind is InputKind.USER_INPUT else made._tensor(spec.target)
+        if isinstance(node.meta.get("val"), FakeTensor):
+            node.meta["val"].real_tensor = real
+    return made
 
 
 def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = None) -> None:

@@ -167,6 +167,10 @@ class ShapeEnv:
         expr = self._unbacked("u", -UNBOUNDED, UNBOUNDED, 1)
         return SymInt.of(1, self.numbers, expr, None)
 
+    def unbacked_size(self, value: int, low: int, high: float) -> Any:
+        """A size of which its bounds are known; `value` is what it is taken for."""
+        return SymInt.of(value, self.numbers, self._unbacked("u", low, high, value), None)
+
     def create_unbacked_symfloat(self) -> Any:
         """A float of which nothing is known."""
         expr = self._unbacked("zuf", -UNBOUNDED, UNBOUNDED, 1.0)

@@ -110,8 +110,8 @@ class Sizes:
         smaller = Relation("<=", a, b)
         here = smaller.at(self.numbers.values)
         if self.numbers.known.holds(smaller) is None:
-            if not smaller.free() <= self.numbers.backed:
-                raise UnknownSize
+            if not smaller.free() <= self.numbers.backed and self.numbers.excused is None:
+                raise UnknownSize  # a draft goes on as in this call, and asserts it
             self.numbers.decide(smaller, here)
         return a if here else b
 

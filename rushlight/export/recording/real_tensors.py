@@ -12,8 +12,9 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.core.pytree import flatten
 from rushlight._functorch import config
+from rushlight._library.fake_profile import MissingOpProfile, profile_of
 from rushlight._subclasses.fake_tensor import FakeTensor, FakeTensorMode, MetadataMismatchError
-from rushlight.export._draft_export import FailureReport, FailureType
+from rushlight.export._draft_export import FailureReport, Failures, FailureType
 
 
 def wanted() -> bool:
@@ -42,15 +43,22 @@ def checked(
     result = run()
     _check_writes(op, named, before)
     _check_memory(op, named, result)
-    if "Meta" not in op._kernels:
+    if failures is None and "Meta" in op._kernels:
+        _check_fake(op._opoverload, named, result, fake)
+        return result
+    try:
+        reasons = None if "Meta" not in op._kernels else list(_differences(result, *fake()))
+    except MissingOpProfile:
+        reasons = None
+    if reasons is None:
         for t in tensors(result):
             _check_dense(op, t)
         _note(failures, FailureType.MISSING_FAKE_KERNEL, op, "")
-    elif failures is not None:
-        for reason in _differences(result, *fake()):
-            _note(failures, FailureType.MISMATCHED_FAKE_KERNEL, op, reason)
-    else:
-        _check_fake(op._opoverload, named, result, fake)
+    for reason in reasons or ():
+        _note(failures, FailureType.MISMATCHED_FAKE_KERNEL, op, reason)
+    if reasons != [] and isinstance(failures, Failures):
+        order = [named[p.name] for p in op._opoverload._schema.arguments if p.name in named]
+        failures.op_profiles[str(op._opoverload)].add(profile_of(order, result))
     return result
 
 
@@ -145,6 +153,7 @@ def _differences(result: Any, given: Any, told: Any) -> Iterator[str]:
     for shown, real in zip(tensors(told), tensors(result), strict=False):
         if shown.dtype != real.dtype:
             yield f"Dtypes {real.dtype} and {shown.dtype} are not equal!"
+            continue
         if shown.dim() != real.dim():
             yield f"mismatch between fake value {shown.dim()} and real value {real.dim()} "
             continue
