@@ -16,10 +16,10 @@ from weakref import WeakSet
 from rushlight import _logging as _logging
 from rushlight._dynamo.eval_frame import OptimizedModule
 from rushlight._dynamo.registry import list_backends as list_backends, named, resolve
-from rushlight._dynamo.stances import chosen, is_usual
+from rushlight._dynamo.stances import STANCE, USUAL, chosen, is_usual
 from rushlight._dynamo.utils import counters, note_graph
 from rushlight._engine.core.pytree import tree_map
-from rushlight._engine.core.recording import TAPE, escape
+from rushlight._engine.core.recording import TAPE, TRACERS, escape
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.compiled import Compiled
 from rushlight._engine.trace.eager_backends import Eager
@@ -36,11 +36,11 @@ _DEFAULT: list[Any] = ["inductor"]
 
 
 class _Inside(threading.local):
-    """Whether this thread runs a compiled function: programs branch on is_compiling(). False: a disabled one
-    inside; None: neither.
+    """Who runs a compiled function in this thread: programs branch on is_compiling(). False: a disabled one
+    runs inside; None: neither.
     """
 
-    compiled: bool | None = None
+    compiled: Any = None
 
 
 _INSIDE = _Inside()
@@ -177,10 +177,14 @@ def _made(
 
     @functools.wraps(function)
     def compiled(*args: Any, **kwargs: Any) -> Any:
+        for _ in runner.rests:  # as long as nothing is gained
+            if STANCE.now is USUAL and not TRACERS:
+                return function(*args, **kwargs)
+            break
         run = runner if is_usual() else chosen(function, runner, of_backend, args, kwargs)
         if run is function:
             return function(*args, **kwargs)
-        before, _INSIDE.compiled = _INSIDE.compiled, True
+        before, _INSIDE.compiled = _INSIDE.compiled, runner
         try:
             return run(*args, **kwargs)
         finally:
@@ -224,7 +228,10 @@ def reset() -> None:
 
 def is_compiling() -> bool:
     """Whether this runs inside a compiled function, at each of its calls, or torch.export records it."""
-    return bool(TAPE) if _INSIDE.compiled is None else _INSIDE.compiled
+    runner = _INSIDE.compiled
+    if runner:
+        runner.asked = True
+    return bool(TAPE) if runner is None else bool(runner)
 
 
 is_dynamo_compiling = is_compiling

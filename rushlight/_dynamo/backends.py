@@ -38,6 +38,9 @@ class CompiledByBackend:
     is known of a function's code and a backend is shared by all that are compiled of these.
     """
 
+    # As of Compiled: calls always come here, and may ask.
+    rests, asked = (), False
+
     def __init__(
         self, function: Callable[..., Any], backend: Callable[..., Any], fullgraph: bool, dynamic: bool | None
     ) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.recording import escape
 from rushlight.nn import Module
-from rushlight.nn.modules.module import _has_any_global_hook
+from rushlight.nn.modules import module as modules
 
 
 class OptimizedModule(Module):
@@ -25,7 +25,8 @@ class OptimizedModule(Module):
         self._initialize()
 
     def _initialize(self) -> None:
-        self.__dict__["_compiled"] = self.dynamo_ctx(self._orig_mod.__call__)
+        # The compiled call, as which it is found without another function in between.
+        self.__dict__["_compiled"] = self.__dict__["forward"] = self.dynamo_ctx(self._orig_mod.__call__)
 
     @property
     def _runner(self) -> Any:
@@ -33,7 +34,21 @@ class OptimizedModule(Module):
         return self.__dict__["_compiled"]._runner
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if _has_any_global_hook():
+        # Looked up in the dict, since a class that has a __getattr__ is asked slowly.
+        own = self.__dict__
+        if not (
+            own["_forward_hooks"]
+            or own["_forward_pre_hooks"]
+            or own["_backward_hooks"]
+            or own["_backward_pre_hooks"]
+            or "_compiled_call_impl" in own
+            or modules._global_forward_hooks
+            or modules._global_forward_pre_hooks
+            or modules._global_backward_hooks
+            or modules._global_backward_pre_hooks
+        ):
+            return own["forward"](*args, **kwargs)
+        if modules._has_any_global_hook():
             warn(
                 "Using `torch.compile(module)` when there are global hooks on modules (e.g., from "
                 "`register_module_forward_hook`); this will cause the hooks to fire an extra time for the "
@@ -91,7 +106,9 @@ class OptimizedModule(Module):
 
     def __getstate__(self) -> Any:
         state: Any = super().__getstate__()
-        state.pop("_compiled", None)
+        compiled = state.pop("_compiled", None)
+        if state.get("forward") is compiled:
+            state.pop("forward", None)
         return state
 
     def __setstate__(self, state: Any) -> None:

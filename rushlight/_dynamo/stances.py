@@ -19,13 +19,13 @@ StanceStr = Literal[
     "fail_on_recompile",
 ]
 _STANCES = get_args(StanceStr)
-_USUAL = ("default", None)
+USUAL = ("default", None)
 
 
 class _Stance:
     """What compiled functions do, in all threads: a name, and the backend that stands for theirs, if any."""
 
-    now: tuple[str, Any] = _USUAL
+    now: tuple[str, Any] = USUAL
 
 
 STANCE = _Stance()
@@ -34,7 +34,7 @@ STANCE = _Stance()
 def is_usual() -> bool:
     """Whether calls are made as ever: nothing was set, nobody hears of compiling, torch.fx does not trace."""
     return (
-        STANCE.now == _USUAL
+        STANCE.now == USUAL
         and not callback.callback_handler.listening
         and not config.error_on_recompile
         and not TRACERS

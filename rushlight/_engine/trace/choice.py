@@ -1,5 +1,5 @@
-"""Whether calls that cannot be replayed are matched (matching.py) or executed eagerly: both are timed, and
-the faster is kept. Why: docs/decisions/14-matched-or-eager.md.
+"""Whether calls are replayed (`Race`), or, where they cannot be, matched (`Choice`; matching.py), or executed
+eagerly: both are timed, and the faster is kept. Why: docs/decisions/14-matched-or-eager.md.
 """
 
 from __future__ import annotations
@@ -135,9 +135,35 @@ def call(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...], kwar
     return out
 
 
-def _least(times: list[float]) -> float:
-    """The least of them; a call may take no time that the thread's clock tells."""
-    return max(min(times), 1e-9)
+def _usual(times: list[float]) -> float:
+    """How long a call takes if little else goes on: the mean of the quarter that took least, since one alone
+    may be luck; not 0, as which the thread's clock may tell a time.
+    """
+    few = sorted(times)[: max(len(times) // 4, 1)]
+    return max(sum(few) / len(few), 1e-9)
+
+
+def _first_is_faster(first: list[float], second: list[float]) -> bool | None:
+    """Whether the way that took the first times is not the slower one; None where more of them would tell.
+
+    Whatever else the machine does adds to a time. Where times lie near each other more are asked for, of
+    short calls most, since these cost little.
+    """
+    tries = min(len(first), len(second))
+    if tries >= _FEWEST and _far(first, second):
+        return max(first) < min(second)
+    if tries < _TRIES or len(first) < len(second):
+        return None
+    ratio = _usual(first) / _usual(second)
+    took = sum(first) + sum(second)
+    if tries < (_MOST_TRIES if took > _ENOUGH else _MOST_OF_SHORT) and _NEAR < ratio < 1 / _NEAR:
+        return None
+    return ratio <= 1
+
+
+def _is_clear(first: list[float], second: list[float]) -> bool:
+    """Whether the times of two ways do not lie near each other."""
+    return bool(first and second) and not _NEAR < _usual(first) / _usual(second) < 1 / _NEAR
 
 
 class Choice:
@@ -227,6 +253,11 @@ class Choice:
             return trace.gain * self.rested >= trace.price
         return trace.learnt <= _SHARE * trace.worked
 
+    def rest(self, calls: int, trace: Trace) -> None:
+        """So many calls will be as they are, and not come here."""
+        self.calls += calls
+        trace.worked += calls * self._seconds
+
     def _note(self, trace: Trace) -> None:
         last, self._last = self._last, None
         if last is None:
@@ -240,20 +271,13 @@ class Choice:
             self._new += last.new
             self._spent += last.seconds
             self._spending += 1
-        tries = len(samples[False])
         if self._trusting and samples[True]:
             self._trusting = False
             # Beside what the calls take in any case.
             trace.price = max(self._spent - self._spending * min(samples[True]) / (1 - trace.gain), 0.0)
             self._decide(True, trace)
-        elif min(tries, len(samples[True])) >= _FEWEST and _far(*samples.values()):
-            self._decide(max(samples[True]) < min(samples[False]), trace)
-        elif len(samples[True]) >= tries >= _TRIES:
-            # Whatever else the machine does adds to a time: the least of a few is compared, of more where
-            # they lie near each other.
-            by_matching, eagerly = min(samples[True]), min(samples[False])
-            if tries >= _MOST_TRIES or not _NEAR * eagerly < by_matching < eagerly / _NEAR:
-                self._decide(by_matching <= eagerly, trace)
+        elif (matches := _first_is_faster(samples[True], samples[False])) is not None:
+            self._decide(matches, trace)
         elif self._cold > _PATIENCE or self._new > _NEW or self._too_dear():
             if not self._given_up and self._number <= _AT_ONCE:  # it has not been noted as it was spent
                 trace.learnt += self._spent
@@ -269,16 +293,56 @@ class Choice:
         if trace is not None:
             trace.faster += 1 if matches else -1
             if matches and self._samples[False]:
-                trace.gain = 1 - _least(self._samples[True]) / _least(self._samples[False])
+                trace.gain = 1 - _usual(self._samples[True]) / _usual(self._samples[False])
         self._asked = True
         if not matches and not any(map(MATCHERS.__contains__, map(type, MODES))):
             expect_filled()
         self._seconds = min(self._samples[matches], default=0.0)
+        wait = self.wait * (_CLEARLY if _is_clear(*self._samples.values()) else 1)
         self.matches, self._samples = matches, {True: [], False: []}
         self._cold = self._new = self._spending = 0
         self._spent = 0.0
-        self.until, self.wait = self.calls + self.wait, 4 * self.wait
+        self.until, self.wait = self.calls + wait, 4 * self.wait
         self._decided, self._way = True, matches
+
+
+class Race:
+    """Whether calls of a kind that has a program replay it: if that is not slower than to run them.
+
+    It is asked after a few replays, and again after more and more calls; left: how many there are before.
+    """
+
+    __slots__ = ("_last", "_samples", "left", "replays", "wait")
+
+    def __init__(self) -> None:
+        self.replays, self.left, self.wait = True, REPLAYS, 64
+        self._samples: dict[bool, list[float]] = {True: [], False: []}
+        self._last: tuple[bool, Sample] | None = None
+
+    def next(self) -> bool | None:
+        """Whether the next call, which is timed, is a replay; None where the faster way is known now."""
+        last, self._last = self._last, None
+        if last is not None:  # its backward() has come
+            self._samples[last[0]].append(last[1].seconds)
+        replays = _first_is_faster(self._samples[True], self._samples[False])
+        if replays is None:
+            return sum(map(len, self._samples.values())) % 4 in (1, 2)
+        wait = self.wait * (_CLEARLY if _is_clear(*self._samples.values()) else 1)
+        self._samples = {True: [], False: []}
+        self.replays, self.left, self.wait = replays, wait, 4 * self.wait
+        return None
+
+    def timed(
+        self, replay: bool, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """function(*args, **kwargs), a replay or the function itself."""
+        sample = Sample(None)
+        self._last = replay, sample
+        return sample.call(function, args, kwargs)
+
+    def drop(self) -> None:
+        """Forget the last time: it was no replay's."""
+        self._last = None
 
 
 def _make_room(trace: Trace, matched: bool) -> None:
@@ -302,6 +366,12 @@ def _far(first: list[float], second: list[float]) -> bool:
 # of times is near; how many calls may be recorded or compiled before that, and how many of these may do
 # something new.
 _TRIES, _FEWEST, _MOST_TRIES, _NEAR, _PATIENCE, _NEW = 4, 2, 8, 0.85, 24, 8
+# Where the times do not lie near each other, it is asked again after so many times as many calls as else.
+_CLEARLY = 4
+# How many replays there are before they are timed.
+REPLAYS = 4
+# How often at most where all calls that were tried have not taken so many seconds yet.
+_MOST_OF_SHORT, _ENOUGH = 24, 0.02
 # After how many of these it is asked whether they have taken too long: as many eager calls as this.
 _OFTEN, _DEAREST = 10, 64
 # How many kinds are tried at once, and what share of the time those after them may take to be learnt, as long

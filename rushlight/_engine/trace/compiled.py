@@ -12,12 +12,11 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from itertools import repeat
 from types import FunctionType
 from typing import Any
-
-import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.accelerator import Interface
@@ -27,14 +26,13 @@ from rushlight._engine.core.pytree import flatten
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.core.settings import settings
 from rushlight._engine.core.tracebacks import own
-from rushlight._engine.dispatch.interpreters import PLAIN
+from rushlight._engine.dispatch.interpreters import PLAIN, STACK
 from rushlight._engine.kernels.runtime import tiers
 from rushlight._engine.kernels.runtime.tiers import at_once, deadline
 from rushlight._engine.lazy import is_ours
-from rushlight._engine.tensors.generator import default_generator
 from rushlight._engine.tensors.storages import memory_pages
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight._engine.trace import choice, reproduce
+from rushlight._engine.trace import choice
 from rushlight._engine.trace.effects.contents import SIMPLE, is_module
 from rushlight._engine.trace.effects.instructions import stores
 from rushlight._engine.trace.effects.lending import Lent
@@ -43,7 +41,6 @@ from rushlight._engine.trace.guards import Guards, difference, key_of, likeness,
 from rushlight._engine.trace.passes import gradients
 from rushlight._engine.trace.passes.memory import uncollected
 from rushlight._engine.trace.program import (
-    Part,
     Program,
     Recorded,
     Results,
@@ -53,16 +50,16 @@ from rushlight._engine.trace.program import (
     results_of,
     tracked_of,
 )
-from rushlight._engine.trace.recorder import Entry, Recorder, recording, root, roots
+from rushlight._engine.trace.recorder import Recorder, recording, root, roots
 from rushlight._engine.trace.regions import (
     BATCHES,
     MOVED,
     Traced,
     backwards_of_programs,
-    generators_of,
     hooked,
     overheard,
 )
+from rushlight._engine.trace.reproduce import State
 from rushlight._engine.trace.trace import Trace
 
 # How many kinds of arguments get a program of their own; how often guards may fail before a call stays eager.
@@ -75,6 +72,8 @@ AT_ONCE = 4
 ROOM = 80 << 20
 # Programs at so many sizes are compared with records; others that run the same loops are not.
 _PROOFS = 2
+# After so many calls of one kind in a row that stay as they are, so many are not looked at.
+_IN_A_ROW, _RESTS = 4, 100
 # What PyTorch calls them; TORCH_LOGS="graph_breaks,recompiles" prints them to standard error.
 _breaks = logging.getLogger("rushlight.trace.graph_breaks")
 _recompiles = logging.getLogger("rushlight.trace.recompiles")
@@ -103,8 +102,8 @@ class Specialization:
         self.worked = self.learnt = 0.0
         self.latest = choice.Sample(None)
         self.waited = 0
-        # Where it cannot be replayed: whether it is matched.
-        self.choice = choice.Choice()
+        # Whether it is replayed; where it cannot be: whether it is matched.
+        self.race, self.choice = choice.Race(), choice.Choice()
         # What compiles while calls run eagerly.
         self.task: threading.Thread | None = None
 
@@ -112,6 +111,18 @@ class Specialization:
         """Whether gradients lie otherwise than when the program was recorded."""
         recorded = [] if self.program is None else self.program.orders
         return any(self.orders.get(n, order) != order for n, order in enumerate(recorded))
+
+    @property
+    def rests(self) -> int:
+        """How many calls more will be as they are."""
+        if self.ready:
+            return 0 if self.race.replays else self.race.left
+        return 0 if self.choice.matches or not self.refusal else self.choice.until - self.choice.calls
+
+    @property
+    def gains(self) -> bool:
+        """Whether it is replayed or matched."""
+        return self.race.replays if self.ready else self.choice.matches
 
     def refuse(self, why: str) -> None:
         """Stay eager from now on; `why` is for the report."""
@@ -157,6 +168,12 @@ class Compiled:
         self.effects: list[str] = []
         # Of calls that cannot be replayed without Python.
         self.trace = Trace()
+        # Goes on for as long as calls need not come here (`_rest`); who came last, and how often in a row;
+        # whether a call has asked if it is compiled.
+        self.rests: Iterator[None] = iter(())
+        self._came: Specialization | None = None
+        self._row = 0
+        self.asked = False
         owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "forward")
         self.name: str = getattr(function, "__qualname__", type(function).__name__)
         if is_module(owner):  # whose class says more than the one that defines its __call__
@@ -171,6 +188,7 @@ class Compiled:
         """Forget what was recorded."""
         for known in (self.plans, self.leaders, self.proven, self.alike, self.effects):
             known.clear()
+        self.rests = iter(())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if TAPE:
@@ -178,6 +196,13 @@ class Compiled:
         tensors, key = key_of(args, kwargs)
         plan = self.plans.get(key)
         if plan is not None and plan.ready:
+            race = plan.race
+            if not race.left and self.careful and not STACK.modes:
+                return self._raced(plan, args, kwargs)
+            race.left -= 1
+            if not race.replays:
+                self._rest(plan)
+                return self.function(*args, **kwargs)
             why = plan.guards.failure()  # type: ignore[union-attr]
             if not why:
                 return self._replayed(plan, tensors, args, kwargs)
@@ -208,6 +233,38 @@ class Compiled:
             return spanned(self.label, program.run, tensors) if SPANS else program.run(tensors)
         finally:
             program.busy.release()
+
+    def _raced(self, plan: Specialization, args: Any, kwargs: Any) -> Any:
+        """A call that tells whether replays are faster than the function."""
+        race, before = plan.race, plan.replays
+        replay = race.next()
+        if replay is None:
+            return self(*args, **kwargs)
+        if not replay:
+            return race.timed(False, self.function, args, kwargs)
+        race.replays, race.left = True, 1
+        found = race.timed(True, self, args, kwargs)
+        if plan.replays == before:
+            race.drop()
+        return found
+
+    def _rest(self, plan: Specialization) -> None:
+        """A call has stayed as it is: if none gains anything, and no others come, the next ones need not come
+        here, where it takes longer to find that out than a small call takes.
+        """
+        if self._came is not plan:
+            self._came, self._row = plan, 0
+        self._row += 1
+        if self._row <= _IN_A_ROW or self.asked or len(self.plans) > MOST_PROGRAMS:
+            return
+        calls = min(plan.rests, _RESTS)
+        if calls <= 0 or any([p.gains for p in self.plans.values()]):
+            return
+        if plan.ready:
+            plan.race.left -= calls
+        else:
+            plan.choice.rest(calls, self.trace)
+        self.rests = repeat(None, calls)
 
     def _again(self, old: Specialization, key: Any, why: str) -> Specialization:
         """A guard has failed (guards.py): record the call again, but not more than MOST_PROGRAMS times."""
@@ -340,7 +397,10 @@ class Compiled:
         trace = self.trace
         known, trace.new_at = trace.compiled, ""
         try:
-            return plan.choice.call(trace, self.function, args, kwargs)
+            found = plan.choice.call(trace, self.function, args, kwargs)
+            if not plan.choice.matches:
+                self._rest(plan)
+            return found
         finally:
             if known and trace.new_at:
                 self._tell(f"the call does what no call before did, from {trace.new_at} on")
@@ -377,7 +437,7 @@ class Compiled:
         lent.written = lambda: recorder.inputs_written
         like = self._proven_like(plan)
         own = [guards] if like is None or like.guards is None else [guards, like.guards]
-        before = _State(own, plan.program or (None if like is None else like.program))
+        before = State(own, plan.program or (None if like is None else like.program))
         with lent, recording(recorder), watched(guards) if self.careful else nullcontext() as watch:
             lent.begin()
             found = self.function(*args, **kwargs)
@@ -445,7 +505,7 @@ class Compiled:
         make: Callable[..., Program],
         guards: Guards,
         until: float | None,
-        before: _State,
+        before: State,
         tensors: list[Tensor],
         once: bool,
     ) -> str:
@@ -483,7 +543,7 @@ class Compiled:
         self.trace.faster += plan.ready
         return why
 
-    def _is_known(self, plan: Specialization, program: Program, before: _State) -> bool:
+    def _is_known(self, plan: Specialization, program: Program, before: State) -> bool:
         """Whether what a program does has been done twice at other sizes, all else being alike."""
         if plan.outline is None or not before.knows(program):
             return False
@@ -574,83 +634,4 @@ def _opaque(output: Any) -> str:
                 f"a result is a {type(value).__name__}, which a replay cannot make anew: return tensors "
                 "in tuples, lists or dicts"
             )
-    return ""
-
-
-class _State:
-    """Memory and random numbers as they were before a call."""
-
-    def __init__(self, guards: Sequence[Guards], program: Program | None) -> None:
-        """program: that writes what is to be found again."""
-        known = [a for g in guards for _, a, _ in g.tensors]
-        arrays = [] if program is None else [*known, *program.written]
-        # Memory without elements may be one that NumPy only lets read.
-        self.held = [(a, a.copy()) for a in {id(a): a for a in arrays}.values() if a.size]
-        drawn = [default_generator, *generators_of(program.entries if program is not None else ())]
-        self.random = [(g, g.get_state()) for g in {id(g): g for g in drawn}.values()]
-
-    def knows(self, program: Program) -> bool:
-        """Whether all that a program writes to, and draws from, is here."""
-        written = [a for a in program.written if a.size]
-        return roots(written) <= roots([a for a, _ in self.held]) and all(
-            any(g is v for v, _ in self.random) for g in generators_of(program.entries)
-        )
-
-    def difference(self, program: Program, second: Recorded, tensors: list[Tensor], write: bool) -> str:
-        """How the program's results differ from the second record's; empty if they do not."""
-        if program.names != second.names:
-            return "two calls with arguments of one kind did different things"
-        if [a.tobytes() for a in program.constants] != [a.tobytes() for a in second.constants]:
-            return "what seemed to be constant depends on something that cannot be repeated"
-        after = [(a, a.copy()) for a, _ in self.held]
-        drawn = [(g, g.get_state()) for g, _ in self.random]
-        try:
-            for a, values in self.held:
-                a[...] = values
-            for g, state in self.random:
-                g.set_state(state)
-            given = [[t._array for t in tensors], *[p.inputs for p in second.parts[1:]]]
-            for part, other, arrays in zip(program.parts, second.parts, given, strict=True):
-                for own, a in zip(part.inputs, arrays, strict=True):
-                    own[...] = a
-                why = _compared(part, other, second.known, write)
-                if why:
-                    return why
-            if not any(e.kind == "call" for e in program.entries) and any(
-                a.tobytes() != values.tobytes() for a, values in after
-            ):
-                return "what it leaves in buffers or variables depends on something that cannot be repeated"
-            return ""
-        finally:
-            for a, values in after:
-                a[...] = values
-            for g, state in drawn:
-                g.set_state(state)
-
-
-def _compared(part: Part, other: Any, known: Container[int], write: bool) -> str:
-    """How a part's results differ from another record's, up to the first step of an optimizer.
-
-    Memory that is written to later is looked at after the last write: the record has no earlier state.
-    """
-    last = {key: i for i, e in enumerate(other.entries) if e.kind == "write" for key in e.reads()}
-    changed = gradients.scaled(other.entries)
-    due: dict[int, list[tuple[Entry, Any, Any]]] = {}
-    for i, (entry, step, second) in enumerate(zip(part.entries, part.steps, other.entries, strict=True)):
-        if gradients.is_about_leaves(entry):
-            continue  # who holds a gradient; the leaves are the second call's now
-        if entry.kind == "call":
-            return ""
-        with np.errstate(all="ignore"):
-            step()
-        for out, values in zip(entry.outs, second.outs, strict=True):
-            if id(root(values)) in changed or id(root(values)) not in known:
-                continue
-            due.setdefault(max(i, last.get(id(root(values)), i)), []).append((entry, out, values))
-        for made, out, values in due.pop(i, ()):
-            if out.tobytes() != values.tobytes():
-                script = reproduce.write(made, second.outs) if write else ""
-                return f"{made.name} at {made.where} depends on something that cannot be repeated" + (
-                    f", or its kernel is wrong: {script} shows the difference" if script else ""
-                )
     return ""

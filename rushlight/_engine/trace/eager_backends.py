@@ -132,6 +132,9 @@ class Eager:
     first MOST_TOLD kinds.
     """
 
+    # As of Compiled: calls always come here, and may ask.
+    rests, asked = (), False
+
     def __init__(
         self, function: Callable[..., Any], fullgraph: bool, told: Callable[..., None] | None = None
     ) -> None:

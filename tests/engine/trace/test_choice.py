@@ -12,7 +12,7 @@ from rushlight._engine.core.settings import on_change, settings
 from rushlight._engine.kernels.runtime import stages
 from rushlight._engine.tensors import tensor
 from rushlight._engine.trace import choice, matching, stage_planning
-from rushlight._engine.trace.compiled import AT_ONCE
+from rushlight._engine.trace.compiled import _RESTS, AT_ONCE, Compiled
 from rushlight._engine.trace.guards import key_of, outline
 
 
@@ -42,12 +42,78 @@ def decided(monkeypatch, by_matching, eagerly):
         ([2.0], [1.0], False, 12),
         ([1.0, 9.0, 9.0, 9.0, 9.0, 9.0], [1.05], True, 40),  # a busy machine
         ([9.0, 9.0, 9.0, 1.0], [9.0, 9.0, 1.1, 9.0], True, 40),
-        ([1.05], [1.2, 1.2, 1.2, 1.2, 1.2, 1.0], False, 40),
+        ([1.05], [1.2, 1.0], False, 40),
+        ([1.1], [1.2, 1.2, 1.2, 1.2, 1.2, 1.2, 1.2, 1.05], True, 40),  # one is luck
     ],
 )
 def test_the_faster_way_is_taken(monkeypatch, by_matching, eagerly, matches, most):
     found, calls = decided(monkeypatch, by_matching, eagerly)
     assert found is matches and calls <= most
+
+
+@pytest.fixture
+def races(monkeypatch):
+    """Replays are timed, after two; `took` says how long calls take: replays, and others."""
+    took = {True: 1.0, False: 2.0}
+
+    class Sample(choice.Sample):
+        def call(self, function, args, kwargs):
+            self.seconds = took[isinstance(function, Compiled)]
+            return function(*args, **kwargs)
+
+    monkeypatch.setattr(choice, "REPLAYS", 2)
+    monkeypatch.setattr(choice, "Sample", Sample)
+    return took
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_replays_are_compared_with_eager_calls(races, quick):
+    races[True] = 1.0 if quick else 3.0
+    model = torch.nn.Linear(3, 3)
+    compiled = torch.compile(model)
+    x = torch.randn(2, 3)
+    for _ in range(40):
+        model.zero_grad()
+        out = compiled(x)
+        out.sum().backward()
+        assert torch.equal(out, model(x)) and torch.equal(model.bias.grad, torch.full((3,), 2.0))
+    plan = _plan(compiled)
+    assert plan.ready and plan.race.replays is quick and plan.race.wait > 64
+    assert (plan.replays > 20) is quick
+
+
+def test_what_gains_nothing_is_handed_on(races):
+    races[True] = 3.0
+    compiled = torch.compile(lambda x: x * 2)
+    runner = compiled._runner
+    x = torch.randn(4)
+    for _ in range(40):
+        assert torch.equal(compiled(x), x * 2)
+    assert next(runner.rests, "ended") is None  # the next calls do not come to the runner
+    with torch.compiler.set_stance("fail_on_recompile"), pytest.raises(RuntimeError, match="recompile"):
+        compiled(torch.randn(5))
+    for _ in range(2 * _RESTS):  # a kind that comes again and again is noticed
+        assert torch.equal(compiled(torch.ones(6)), torch.full((6,), 2.0))
+    assert len(runner.plans) == 2
+    torch.compiler.reset()
+    assert next(runner.rests, "ended") == "ended" and not runner.plans
+
+
+def test_who_asks_whether_it_is_compiled_is_always_told(races):
+    races[True] = 3.0
+    compiled = torch.compile(lambda x: x * 2 if torch.compiler.is_compiling() else x)
+    for _ in range(60):
+        assert compiled(torch.ones(2)).tolist() == [2.0, 2.0]
+
+
+def test_a_kind_that_gains_keeps_others_from_being_handed_on(races):
+    compiled = torch.compile(lambda x: (x * 2).relu())
+    for n in (2, 3):
+        races[True] = 1.0 if n == 2 else 3.0
+        for _ in range(40):
+            assert torch.equal(compiled(torch.ones(n)), torch.full((n,), 2.0))
+    assert [p.race.replays for p in compiled._runner.plans.values()] == [True, False]
+    assert next(compiled._runner.rests, "ended") == "ended"
 
 
 def asked_for():
