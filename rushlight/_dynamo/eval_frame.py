@@ -8,7 +8,10 @@ from typing import Any
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.recording import escape
 from rushlight.nn import Module
-from rushlight.nn.modules import module as modules
+from rushlight.nn.modules.module import _has_any_global_hook
+
+# Where hooks of all modules are; programs put fresh tables in their place.
+_of_all = _has_any_global_hook.__globals__
 
 
 class OptimizedModule(Module):
@@ -42,13 +45,13 @@ class OptimizedModule(Module):
             or own["_backward_hooks"]
             or own["_backward_pre_hooks"]
             or "_compiled_call_impl" in own
-            or modules._global_forward_hooks
-            or modules._global_forward_pre_hooks
-            or modules._global_backward_hooks
-            or modules._global_backward_pre_hooks
+            or _of_all["_global_forward_hooks"]
+            or _of_all["_global_forward_pre_hooks"]
+            or _of_all["_global_backward_hooks"]
+            or _of_all["_global_backward_pre_hooks"]
         ):
             return own["forward"](*args, **kwargs)
-        if modules._has_any_global_hook():
+        if _has_any_global_hook():
             warn(
                 "Using `torch.compile(module)` when there are global hooks on modules (e.g., from "
                 "`register_module_forward_hook`); this will cause the hooks to fire an extra time for the "

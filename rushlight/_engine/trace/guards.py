@@ -236,6 +236,8 @@ class Guards:
     def __init__(self, function: Callable[..., Any] | None) -> None:
         self.tensors: list[tuple[Tensor, Any, bool]] = []  # a tensor, its memory, its requires_grad
         self.seen: list[tuple[str, Any]] = []  # every variable that the function may read
+        # Python's modules among them: what is read of these `use` is told, where instructions are followed.
+        self.modules: list[tuple[str, Any]] = []
         self.facts: list[tuple[Any, str, Any]] = []  # owner[name] is or equals value
         self.cells: list[tuple[Any, Any]] = []
         self.counts: list[tuple[Any, int]] = []
@@ -371,7 +373,9 @@ class Guards:
         """Guard the globals that a function's code names; their values."""
         names = _names(code) & variables.keys()
         self.facts += [(variables, name, variables[name]) for name in names]
-        self.seen += [(name, variables[name]) for name in names]
+        for name in names:
+            found = self.modules if issubclass(type(variables[name]), ModuleType) else self.seen
+            found.append((name, variables[name]))
         return [variables[name] for name in names]
 
     def _look(self, value: Any) -> None:

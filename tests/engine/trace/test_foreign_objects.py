@@ -150,3 +150,40 @@ def test_equal_numbers_of_two_units_or_signs_are_two():
     outs = [function(torch.ones(1)).item() for _ in range(3)]
     held[0] = np.float64(-0.0)
     assert [*outs, function(torch.ones(1)).item()] == [float("inf")] * 3 + [-float("inf")]
+
+
+_TWO, _HALF, _ROWS, _ADDED = np.float32(2), np.int64(3), np.zeros(2), np.frompyfunc(lambda a: a + 1, 1, 1)
+
+
+def _writes(x):
+    np.add(_ROWS, 1, out=_ROWS)
+    return x * 2
+
+
+def _hands_on(x):
+    return (lambda module: x * float(module.sqrt(4.0)))(np)
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (lambda x: x * float(np.log(2.0)) * np.pi, ""),
+        (lambda x: x * int(np.ceil(x.shape[0] / 2)), ""),
+        (lambda x: x.reshape(int(np.prod(x.shape))) * float(_TWO), ""),
+        (lambda x: x + int(_HALF), ""),
+        (_writes, "ndarray"),
+        (lambda x: x * _ADDED(1), "ufunc"),
+        (lambda x: x * float(np.random.rand()), "rand"),
+        (_hands_on, "'np' is a module"),
+    ],
+)
+def test_functions_and_numbers_of_numpy_do_not_change_unseen(function, why):
+    compiled = torch.compile(function)
+    for call in range(5):
+        x = torch.randn(4)
+        np.random.seed(call)
+        found = compiled(x)
+        np.random.seed(call)
+        assert torch.equal(found, function(x))
+    (plan,) = compiled._runner.plans.values()
+    assert plan.ready is not bool(why) and why in plan.refusal

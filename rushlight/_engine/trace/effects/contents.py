@@ -29,6 +29,8 @@ from types import (
 )
 from typing import Any, TypeVar
 
+import numpy as np
+
 from rushlight._engine.lazy import is_ours, names_of
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.tensors.watches import Watch
@@ -60,6 +62,8 @@ _STANDARD = frozenset("abc collections contextlib dataclasses enum functools typ
 _IN_C = (MethodDescriptorType, WrapperDescriptorType, MemberDescriptorType)
 _ORDER, _DICT = attrgetter("__mro__"), attrgetter("__dict__")
 _CACHED: type = type(lru_cache(is_))
+# Most of NumPy's functions, each of which calls one that is seen when it runs.
+_OF_NUMPY: type = type(np.concatenate)
 # More than so many containers and objects are compared too slowly.
 _MOST, _MOST_RESULTS = 2000, 256
 
@@ -104,6 +108,17 @@ def alike(a: Any, b: Any) -> bool:
 def _is_simple(cls: type) -> bool:
     """Whether its objects are their values alone: numbers and strings of Python's or NumPy's classes."""
     return issubclass(cls, SIMPLE) and not cls.__flags__ & _MADE_IN_PYTHON
+
+
+def _is_fixed(value: Any) -> bool:
+    """Whether what NumPy made, a number, a type of numbers or a function, is always the same: no record, and
+    no function of a program's own (np.frompyfunc).
+    """
+    if isinstance(value, np.ufunc):
+        return not {*value.types} <= {value.nin * "O" + "->" + value.nout * "O"}
+    if isinstance(value, np.generic):
+        return not isinstance(value, np.void)
+    return value.isbuiltin == 1 if isinstance(value, np.dtype) else True
 
 
 class Contents:
@@ -165,6 +180,8 @@ class Contents:
             if not is_ours(value):
                 self._object(value, cls)
             return True
+        if issubclass(cls, (np.generic, np.ufunc, np.dtype)) or cls is _OF_NUMPY:
+            return _is_fixed(value)
         if cls is MethodType:
             return self.hold(value.__self__) and self.hold(value.__func__)
         if cls is partial:

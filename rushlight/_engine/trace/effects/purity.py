@@ -194,6 +194,8 @@ class Watch:
             if variable.get(Unknown) is not value:
                 self.found = f"the context variable {variable.name!r} is set: a replay would leave that out"
             self.guards.context(variable)
+        if not self.follows:
+            self.guards.seen += self.guards.modules
         inside, made = set[str](), set[CodeType]()
         for code in self._inside:
             inside |= _mentioned(code)
@@ -236,6 +238,8 @@ class Watch:
         if type(holder) is ContextVar:  # set for a while, as is seen in the end
             self._variables.setdefault(holder, holder.get(Unknown))
             return True
+        if isinstance(holder, np.ufunc):  # np.prod(shape)
+            return name != "at"
         if isinstance(holder, (ModuleType, type)):
             return holder is math or holder is tuple
         if isinstance(holder, VALUES) or (isinstance(holder, (dict, set)) and name in _READING):
