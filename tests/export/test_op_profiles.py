@@ -10,8 +10,9 @@ import pytest
 import rushlight as torch
 from rushlight._library.fake_profile import MissingOpProfile, TensorMetadata, unsafe_generate_fake_kernels
 from rushlight._subclasses.fake_tensor import FakeTensorMode
-from rushlight.export import Dim, draft_export
+from rushlight.export import Dim, _draft_export, draft_export
 from rushlight.export._draft_export import FailureType
+from rushlight.export.errors import UserError, UserErrorType
 from rushlight.fx.experimental.symbolic_shapes import ShapeEnv
 
 
@@ -90,7 +91,20 @@ def test_drafts_open_dims_and_ends_of_slices() -> None:
         program.module()(torch.arange(2.0), torch.tensor(9))
     inputs = program.graph.find_nodes(op="placeholder")
     assert inputs[0].meta["val"].real_tensor is given[0]
-    fixed = draft_export(
-        torch.nn.Identity(), (torch.ones(3),), dynamic_shapes={"input": {0: Dim("n", min=5)}}
-    )
-    assert fixed._report.failures[0].failure_type is FailureType.GUARD_ADDED
+
+
+def test_a_draft_opens_dims_that_contradict(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[Any] = []
+    real = _draft_export._export
+
+    def refuses_once(*args: Any, dynamic_shapes: Any, **options: Any) -> Any:
+        tried.append(dynamic_shapes["input"][0])
+        if len(tried) == 1:
+            raise UserError(UserErrorType.CONSTRAINT_VIOLATION, "contradicts")
+        return real(*args, dynamic_shapes=dynamic_shapes, **options)
+
+    monkeypatch.setattr(_draft_export, "_export", refuses_once)
+    shapes = {"input": {0: Dim("n", min=2, max=9)}}
+    program = draft_export(torch.nn.Identity(), (torch.ones(3),), dynamic_shapes=shapes)
+    assert "AUTO" in repr(tried[1]) and (tried[1].min, tried[1].max) == (2, 9)
+    assert program._report.failures[0].failure_type is FailureType.GUARD_ADDED
