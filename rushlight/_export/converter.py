@@ -6,6 +6,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.pytree import tree_map
+from rushlight._export.scripted_branches import assigned_tensors, with_branches
 from rushlight.export.program import ExportedProgram
 from rushlight.export.symbols import Dim
 from rushlight.export.tracing import export
@@ -14,21 +15,43 @@ __all__ = ["TS2EPConverter"]
 
 
 class _Scripted(torch.nn.Module):
-    """A scripted module or function, with its state under its own names, as a module that calls it."""
+    """A scripted module or function, with its state under its own names, as a module that calls it. Tensors
+    that its forward assigns to attributes are buffers.
+    """
 
     def __init__(self, scripted: Any) -> None:
         super().__init__()
+        self.assigned: list[str] = []
         if isinstance(scripted, torch.nn.Module):
+            self.assigned = assigned_tensors(scripted)
             self._parameters = dict(scripted._parameters.items())
-            self._buffers = dict(scripted._buffers.items())
+            self._buffers = dict(scripted._buffers.items()) | {n: getattr(scripted, n) for n in self.assigned}
             self._non_persistent_buffers_set = set(scripted._non_persistent_buffers_set)
             for name, child in scripted.named_children():
                 self.add_module(name, child)
-        object.__setattr__(self, "scripted", scripted)
+        object.__setattr__(self, "original", scripted)
+        object.__setattr__(self, "scripted", with_branches(scripted) or scripted)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The scripted module's result."""
-        return self.scripted(*args, **kwargs)
+        """The scripted module's result; what it assigns, this module has in its place."""
+        if not isinstance(self.original, torch.nn.Module):
+            return self.scripted(*args, **kwargs)
+        places = [(n, self._place(n)) for n in self._buffers]
+        before, attributes = [(n, held, held[n]) for n, held in places], dict(self.original.__dict__)
+        for name, held in places:
+            held[name] = self._buffers[name]
+        try:
+            return self.scripted(*args, **kwargs)
+        finally:
+            for name, held, was in before:
+                self._buffers[name] = held[name]
+                held[name] = was
+            self.original.__dict__.update(attributes)
+
+    def _place(self, name: str) -> dict[str, Any]:
+        """Where the scripted module has a buffer, or a tensor that it assigns."""
+        found: dict[str, Any] = self.original.__dict__ if name in self.assigned else self.original._buffers
+        return found
 
 
 class TS2EPConverter:

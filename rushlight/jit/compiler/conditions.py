@@ -355,29 +355,23 @@ class Conditions(Calls):
         """assert: `if c: pass, else: raise` with AssertionError's text."""
         message = ast.Constant("AssertionError: ")
         text: ast.expr = message if node.msg is None else ast.BinOp(message, ast.Add(), node.msg)
-        call = ast.Raise(ast.Call(ast.Name("RuntimeError", ast.Load()), [text], []), None)
+        call = ast.Raise(ast.Call(ast.Name("", ast.Load()), [text], []), None)
         check = ast.If(node.test, [ast.copy_location(ast.Pass(), node)], [call])
         self.do_If(ast.fix_missing_locations(ast.copy_location(check, node)))
 
     def do_Raise(self, node: ast.Raise) -> None:
         """raise: a prim::RaiseException with the message and the exception's name."""
-        name, message = "", self.constant(node, "")
-        if isinstance(node.exc, ast.Call):
+        message, kind = self.constant(node, ""), list[Value]()
+        if isinstance(node.exc, ast.Call):  # of a class that is not called, neither name nor words are told
             name = ast.unparse(node.exc.func)
+            kind += [self.constant(node, f"builtins.{name}")] * bool(name)
             values = [self.expr(a) for a in node.exc.args]
-            if values:
-                message = (
-                    values[0]
-                    if values[0].type == STR
-                    else self.call_builtin("aten::str", [values[0]], {}, node)
-                )
-        elif node.exc is not None:
-            name = ast.unparse(node.exc)
-        kind = (
-            [self.constant(node, f"builtins.{name}")]
-            if name and name not in ("RuntimeError", "Exception")
-            else []
-        )
+            if len(values) > 1:
+                form = self.constant(node, f"({', '.join('{}' for _ in values)})")
+                message = self.call_builtin("aten::format", [form, *values], {}, node)
+            elif values:
+                plain = values[0].type == STR
+                message = values[0] if plain else self.call_builtin("aten::str", values, {}, node)
         self.call_builtin("prim::RaiseException", [message, *kind], {}, node)
         self.env["$dead"] = True
 
