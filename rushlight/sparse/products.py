@@ -7,6 +7,7 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.core.errors import check_multipliable
 from rushlight._engine.dispatch.runners.meta import refuse_devices
+from rushlight._engine.ops.refusals import ONE_BOOL_SUB
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.sparse.layouts import coalesce, compress, flat, like, name_of, to_coo, to_dense
 from rushlight.sparse.ops import keeping_layout, op
@@ -16,8 +17,25 @@ from rushlight.sparse.tensor import BLOCKS, LEGACY, SparseTensor, make
 # --- elementwise ------------------------------------------------------------------------------------
 
 
-def _scaled(values: Tensor, alpha: Any) -> Tensor:
-    return values if isinstance(alpha, int | float) and alpha == 1 else values * alpha
+def _scaled(values: Tensor, alpha: Any, of: torch.dtype) -> Tensor:
+    """values * alpha in the sum's dtype: where that is wider, -1 times a byte is no byte."""
+    values = values.to(of)
+    if isinstance(alpha, int | float) and alpha == 1:
+        return values
+    if isinstance(alpha, float) and not (of.is_floating_point or of.is_complex):
+        raise RuntimeError(
+            "For integral input tensors, argument alpha must not be a floating point number."
+        )
+    return values * alpha
+
+
+def _check_shapes(a: Tensor, b: Tensor) -> None:
+    if a.shape != b.shape:
+        raise RuntimeError(
+            f"add: expected 'self' and 'other' to have same size, but self has size {list(a.shape)} while "
+            f"other has size {list(b.shape)} (FYI: dense-sparse addition does not currently support "
+            "broadcasting)"
+        )
 
 
 @op()
@@ -38,18 +56,21 @@ def add(a: Any, b: Any, *, alpha: Any = 1) -> Any:
 @keeping_layout
 def _add(a: Any, b: Any, *, alpha: Any = 1) -> Any:
     if not isinstance(a, SparseTensor):
+        if not isinstance(a, Tensor):
+            a = torch.tensor(a)
+        _check_shapes(a, b)
         return _into_dense(a.to(torch.result_type(a, b), copy=True), b, alpha)
     if not isinstance(b, SparseTensor):
         if isinstance(b, Tensor):
             raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
-        raise NotImplementedError("add(sparse, number) would be dense; use .to_dense() first")
+        raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
     if a.shape != b.shape:
         raise RuntimeError(
             f"add: expected sizes of 'self' and 'other' to match, but {list(a.shape)} != {list(b.shape)}"
         )
     if (a.sparse_dim(), a.dense_dim()) != (b.sparse_dim(), b.dense_dim()):
         raise RuntimeError("cadd operands have incompatible desnse dims")
-    terms = _scaled(b.parts[1], alpha)
+    terms = _scaled(b.parts[1], alpha, torch.result_type(a, b))
     merged = _merged(a, b, terms)
     if merged is not None:
         return make(merged, a.shape, a.coalesced and b.coalesced)
@@ -82,10 +103,8 @@ def _merged(a: SparseTensor, b: SparseTensor, terms: Tensor) -> tuple[Tensor, Te
 
 
 def _into_dense(a: Tensor, b: SparseTensor, alpha: Any) -> Tensor:
-    """A dense a with alpha * b added; b's shape may broadcast to a's."""
-    terms = _scaled(b.parts[1], alpha).to(a.dtype)
-    if a.shape != b.shape:
-        return a + make((b.parts[0], terms), b.shape).to_dense()
+    """A dense a with alpha * b added."""
+    terms = _scaled(b.parts[1], alpha, a.dtype)
     if not len(b.parts[0]):
         return a + terms.sum(0, dtype=a.dtype)
     return a.index_put(tuple(b.parts[0]), terms, accumulate=True)
@@ -94,14 +113,20 @@ def _into_dense(a: Tensor, b: SparseTensor, alpha: Any) -> Tensor:
 @op("add_")
 def add_(a: Tensor, b: SparseTensor, *, alpha: Any = 1) -> Tensor:
     """a += alpha * b."""
+    of = torch.result_type(a, b)
+    if not torch.can_cast(of, a.dtype):
+        raise RuntimeError(
+            f"Can't convert result type {of.legacy} to output {a.dtype.legacy} in add operation"
+        )
     if isinstance(a, SparseTensor):
         found = add(a, b, alpha=alpha)
         if not isinstance(found, SparseTensor):
             raise RuntimeError(f"Sparse {a.layout.name[7:].upper()} tensors do not have is_contiguous")
         return a._become(found.to(a.dtype))
     b = to_coo(b)
-    terms = _scaled(b.parts[1], alpha).to(a.dtype)
-    if not len(b.parts[0]) or a.shape != b.shape:
+    _check_shapes(a, b)
+    terms = _scaled(b.parts[1], alpha, of).to(a.dtype)
+    if not len(b.parts[0]):
         return a.add_(to_dense(b), alpha=alpha)
     return a.index_put_(tuple(b.parts[0]), terms, accumulate=True)
 
@@ -110,6 +135,7 @@ def add_(a: Tensor, b: SparseTensor, *, alpha: Any = 1) -> Tensor:
 def sub(a: Any, b: Any, *, alpha: Any = 1) -> Any:
     """a - alpha * b; RuntimeError of compressed layouts."""
     _refuse_compressed(a, b)
+    _refuse_bools(a, b)
     return add(a, b, alpha=-alpha)
 
 
@@ -117,6 +143,7 @@ def sub(a: Any, b: Any, *, alpha: Any = 1) -> Any:
 def sub_(a: Any, b: Any, *, alpha: Any = 1) -> Any:
     """a -= alpha * b; RuntimeError of compressed layouts."""
     _refuse_compressed(a, b)
+    _refuse_bools(a, b)
     return add_(a, b, alpha=-alpha)
 
 
@@ -124,6 +151,17 @@ def _refuse_compressed(*operands: Any) -> None:
     for a in operands:
         if isinstance(a, SparseTensor) and not a.is_sparse:
             raise RuntimeError(f"unsupported tensor layout: {LEGACY[a.layout]}")
+
+
+def _refuse_bools(*operands: Any) -> None:
+    found = [a is True or a is False or getattr(a, "dtype", None) is torch.bool for a in operands]
+    if all(found):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+            "`logical_xor()` operator instead."
+        )
+    if any(found):
+        raise RuntimeError(ONE_BOOL_SUB)
 
 
 @op()

@@ -99,6 +99,26 @@ def _unique2(
     return values, places if return_inverse else none, counts if return_counts else none
 
 
+def unique_dim(
+    input: Tensor,
+    dim: int,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The different slices along dim in order, where each slice went, and counts: all three, whatever is asked."""
+    found = torch.unique(input, sorted=sorted, return_inverse=True, return_counts=True, dim=dim)
+    return found[0], found[1], found[2]
+
+
+def unique_dim_consecutive(
+    input: Tensor, dim: int, return_inverse: bool = False, return_counts: bool = False
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The slices along dim without those that equal their predecessor, where each went, and counts."""
+    found = torch.unique_consecutive(input, return_inverse=True, return_counts=True, dim=dim)
+    return found[0], found[1], found[2]
+
+
 def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     for given in (input, mat2):
         if given.dtype is not torch.int8:

@@ -22,6 +22,7 @@ from typing import Any, cast, overload
 
 from rushlight._engine.autograd import hooks
 from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.autograd.nested_runs import DEPTH, elsewhere
 from rushlight._engine.autograd.node import (
     BACKWARD_RUNNERS,
     STREAMS,
@@ -135,6 +136,9 @@ def run(
     accumulate: bool = True,
 ) -> None:
     """Send gradients from the roots through the graph to the leaves (or to what is `wanted`)."""
+    if hooks.depth() > DEPTH and not TAPE and not HEARD:
+        elsewhere(run, roots, keep, create, wanted, accumulate)
+        return
     before, outer, beside = LOCAL.enabled, LOCAL.useful, LOCAL.streams
     streams = LOCAL.streams = STREAMS[0]() if STREAMS else None
     LOCAL.enabled, LOCAL.useful = create, None if wanted is None else wanted.useful

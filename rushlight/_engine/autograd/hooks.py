@@ -7,7 +7,8 @@ import sys
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from operator import attrgetter, itemgetter
 from typing import Any
 from weakref import WeakValueDictionary
@@ -328,6 +329,21 @@ class _Runs(threading.local):
 
 
 _runs = _Runs()
+
+
+def depth() -> int:
+    """How many runs this thread is in, one inside the other."""
+    return len(_runs.stack)
+
+
+@contextmanager
+def inside(run: Run | None) -> Iterator[None]:
+    """A thread's first run is inside one of another thread."""
+    _runs.stack[:] = () if run is None else (run,)
+    try:
+        yield
+    finally:
+        _runs.stack.clear()
 
 
 def begin_run(*what: Any) -> Run:

@@ -497,7 +497,9 @@ def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: Any = cont
     flat = storage(self).bytes(a)
     strides = format_strides(size, contiguous_strides(size), memory_format)
     need, offset = math.prod(size) * a.itemsize, self.storage_offset()
-    if max(need, *strides, 0) >= 2**63:
+    if max((*strides, 0)) >= 2**63:
+        raise RuntimeError("Stride calculation overflowed")
+    if need >= 2**63:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)}")
     if flat.size < need + offset * a.itemsize:
         if storage(self).foreign or storage(self).exposed:

@@ -46,10 +46,13 @@ def compute_into(
             f"{op}(): functions with out=... arguments don't support automatic differentiation, but one of "
             "the arguments requires grad; leave out= away or run it under torch.no_grad()"
         )
+    asked = [v for v in values if v.__class__ is dtype]
     for o in outs:
         refuse_inference(o)
         if ROWS[op].kind == "pointwise":
             refuse_shared(o, values)
+        if asked and asked[0] is not o._kind.dtype:
+            raise RuntimeError(_asked_for(op, asked[0], o._kind.dtype))
     before, LOCAL.enabled = LOCAL.enabled, False
     try:
         if directly is not None and out.__class__ is Tensor and directly(out):
@@ -68,6 +71,8 @@ def compute_into(
 
 
 _EXACT = "Expected out tensor to have dtype {want}, but got {got} instead"
+# nansum's words for an `out` of another dtype than `dtype` says.
+_OF_NANSUM = "nansum: provided dtype must match dtype of result. Got {got} and {want}."
 _CPP = {
     "Long": "long int",
     "Char": "signed char",
@@ -83,6 +88,16 @@ _CPP = {
 def _in_cpp(of: dtype) -> str:
     """What C++ calls a dtype, as PyTorch's messages have it."""
     return _CPP.get(of.legacy, of.legacy.lower())
+
+
+def _asked_for(op: str, want: dtype, got: dtype) -> str:
+    """The message for an `out` of another dtype than the call's `dtype`."""
+    if op in ("nansum", "nanmean"):
+        return _OF_NANSUM.format(got=got.legacy, want=want.legacy)
+    if op in ("linalg_norm", "linalg_matrix_norm"):
+        name = op.replace("_", ".", 1)
+        return f"{name} expected out tensor dtype {want.legacy} but got: {got.legacy}"
+    return _EXACT.format(want=_in_cpp(want), got=_in_cpp(got))
 
 
 def _check(row: Row, outs: Sequence[Tensor], results: Sequence[Any], values: Sequence[Any]) -> None:

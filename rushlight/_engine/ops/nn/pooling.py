@@ -479,6 +479,57 @@ def _norm_row(n: int) -> None:
 # --- the inverse of max pooling -------------------------------------------------------------------
 
 
+def _planar(n: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape as PyTorch's kernel sees it: lines are planes of width 1."""
+    return (*shape, 1) if n == 1 else shape
+
+
+def _unpooled_size(n: int, input: Any, window: tuple[Any, Any, Any], output_size: Any) -> list[int]:
+    """The size of images that max_unpool gives; ValueError for one that no pooling makes this one of."""
+    if input.ndim < n:
+        raise IndexError("tuple index out of range")
+    default = [
+        (size - 1) * s + k - 2 * p for size, k, s, p in zip(input.shape[-n:], *window, strict=True)
+    ]
+    if output_size is None:
+        return default
+    asked = output_size[2:] if len(output_size) == n + 2 else output_size
+    if len(asked) != n:
+        raise ValueError(
+            f"output_size should be a sequence containing {n} or {n + 2} elements, but it has a length of "
+            f"'{len(asked)}'"
+        )
+    for i, (d, w, s) in enumerate(zip(default, asked, window[1], strict=True)):
+        if not d - s < w < d + s:
+            shown = list(asked) if isinstance(asked, list) else tuple(asked)
+            raise ValueError(f'invalid output_size "{shown}" (dim {i} must be between {d - s} and {d + s})')
+    return [int(v) for v in asked]
+
+
+def _check_unpool(n: int, input: Any, indices: Any) -> None:
+    """RuntimeError for what max_unpool does not take."""
+    m, shape = max(n, 2), _planar(n, tuple(input.shape))
+    if indices.dtype.name != "int64":
+        told = "" if n == 3 else f" but got: {indices.dtype.legacy}"
+        raise RuntimeError(f"elements in indices should be type int64{told}")
+    if len(shape) not in (m + 1, m + 2):
+        raise RuntimeError(
+            f"Input to max_unpooling{m}d should be a {m + 1}d or {m + 2}d Tensor, but got a tensor with "
+            f"{len(shape)} dimensions."
+        )
+    if tuple(indices.shape) != tuple(input.shape):
+        raise RuntimeError(
+            f"Expected shape of indices to be same as that of the input tensor ({list(shape)}) but "
+            f"got indices tensor with shape: {list(_planar(n, tuple(indices.shape)))}"
+        )
+    empty = next((i for i in range(1, len(shape)) if not shape[i]), None)
+    if empty is not None:
+        raise RuntimeError(
+            f"max_unpooling{m}d_forward_out_cpu(): Expected input to have non-zero size for non-batch "
+            f"dimensions, but got {list(shape)} with dimension {empty} being empty."
+        )
+
+
 @for_dims
 def _unpool_row(n: int) -> None:
     op = f"max_unpool{n}d"
@@ -492,24 +543,20 @@ def _unpool_row(n: int) -> None:
         output_size: Any = None,
     ):
         kernel, step, pad, _ = _window(op, n, kernel_size, stride, padding)
-        if indices.dtype.name != "int64":
-            raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype}")
-        if tuple(indices.shape) != tuple(input.shape):
-            raise RuntimeError(
-                f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but "
-                f"got indices tensor with shape: {list(indices.shape)}"
-            )
-        default = [
-            (size - 1) * s + k - 2 * p
-            for size, s, k, p in zip(input.shape[-n:], step, kernel, pad, strict=True)
-        ]
-        wanted = default if output_size is None else [int(v) for v in tuple(output_size)[-n:]]
-        for d, w, s in zip(default, wanted, step, strict=True):
-            if not d - s < w < d + s:
-                raise ValueError(f"invalid output_size {wanted} (dim 0 must be between {d - s} and {d + s})")
+        wanted = _unpooled_size(n, input, (kernel, step, pad), output_size)
+        _check_unpool(n, input, indices)
         alert(f"max_unpooling{max(n, 2)}d_forward_out")
         flat = input.detach().new_zeros((*input.shape[:-n], math.prod(wanted)))
-        found = flat.scatter(-1, indices.flatten(-n), input.flatten(-n)).unflatten(-1, wanted)
+        try:
+            found = flat.scatter(-1, indices.flatten(-n), input.flatten(-n)).unflatten(-1, wanted)
+        except RuntimeError:
+            wrong = indices[(indices < 0) | (indices >= math.prod(wanted))]
+            if not wrong.numel():
+                raise
+            volume = "x".join(map(str, _planar(n, tuple(wanted))))
+            raise RuntimeError(
+                f"Found an invalid max index: {wrong[0].item()} (output volumes are of size {volume})"
+            ) from None
         return in_format(found, input) if n == 2 else found
 
     composite(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -403,11 +403,16 @@ one_hot.shape_rule(
 
 
 @composite(where=("torch",))
-def unravel_index(indices, shape: Ints):
+def unravel_index(indices, shape: Any):
     """The coordinates of flat positions in a tensor of `shape`, one tensor per dim."""
     if indices._kind.dtype.category != dt.INTEGRAL:
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices._kind.dtype!r}")
-    sizes = as_tuple(shape)
+    if not isinstance(shape, int) and not isinstance(shape, Sequence):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    sizes = as_tuple(shape) if isinstance(shape, int) else tuple(shape)
+    other = next((type(n) for n in sizes if not hasattr(n, "__index__") or hasattr(n, "ndim")), None)
+    if other is not None:
+        raise TypeError(f"expected 'shape' sequence to only contain ints, but got {other}")
     if any(n < 0 for n in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
     steps = np.cumprod((1, *reversed(sizes[1:])), dtype=np.int64)[::-1].copy()
