@@ -58,6 +58,8 @@ def __getattr__(name: str) -> Any:
 _HOMES = {
     "Argument": ("jit.compiler.function_schema", "Argument"),
     "FunctionSchema": ("jit.compiler.function_schema", "FunctionSchema"),
+    "parse_schema": ("jit.compiler.parsed_schema", "parse_schema"),
+    "_jit_get_all_schemas": ("jit.compiler.parsed_schema", "all_schemas"),
     "_dispatch_has_kernel_for_dispatch_key": ("library.registration", "has_kernel"),
     "_EnablePythonDispatcher": ("_dispatch.python", "EnablePythonDispatcher"),
     "_AutoDispatchBelowAutograd": ("library.below", "AutoDispatchBelowAutograd"),

@@ -270,6 +270,7 @@ from rushlight.toplevel.functions import legacy_contiguous_format as legacy_cont
 from rushlight import library as library
 from rushlight import linalg as linalg
 from rushlight.serialization import load as load
+from rushlight.toplevel.lobpcg import lobpcg as lobpcg
 from rushlight.toplevel.removed import lstsq as lstsq
 from rushlight.random import manual_seed as manual_seed
 from rushlight import masked as masked
@@ -377,6 +378,7 @@ from rushlight import torch_version as torch_version
 from rushlight.toplevel.functions import triplet_margin_loss as triplet_margin_loss
 from rushlight._engine.tensors.queries import typename as typename
 from rushlight import types as types
+from rushlight.toplevel.functions import unique_dim as unique_dim
 from rushlight._engine.tensors.execution import use_deterministic_algorithms as use_deterministic_algorithms
 from rushlight import utils as utils
 from rushlight import version as version
@@ -4340,7 +4342,7 @@ def unique_consecutive(input: Tensor, return_inverse: _bool = False, dim: _int |
 @overload
 def unique_consecutive(input: Tensor, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
     """The elements (slices, with dim) without those that equal their predecessor."""
-def unravel_index(indices: Tensor, shape: _int | Sequence[_int]) -> tuple[Tensor, ...]:
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """The coordinates of flat positions in a tensor of `shape`, one tensor per dim."""
 def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
     """chunk, for callers who write to the parts."""

@@ -23,9 +23,7 @@ def _scaled(values: Tensor, alpha: Any, of: torch.dtype) -> Tensor:
     if isinstance(alpha, int | float) and alpha == 1:
         return values
     if isinstance(alpha, float) and not (of.is_floating_point or of.is_complex):
-        raise RuntimeError(
-            "For integral input tensors, argument alpha must not be a floating point number."
-        )
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     return values * alpha
 
 

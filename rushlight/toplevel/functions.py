@@ -106,7 +106,7 @@ def unique_dim(
     return_inverse: bool = False,
     return_counts: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The different slices along dim in order, where each slice went, and counts: all three, whatever is asked."""
+    """The different slices along dim in order, where each went, and counts: all three, whatever is asked."""
     found = torch.unique(input, sorted=sorted, return_inverse=True, return_counts=True, dim=dim)
     return found[0], found[1], found[2]
 

@@ -29,14 +29,14 @@ def lobpcg(
     ortho_fparams: dict[str, float] | None = None,
     ortho_bparams: dict[str, bool] | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """(eigenvalues (..., k), eigenvectors (..., m, k)) of a symmetric A (..., m, m), with a positive definite B.
+    """(eigenvalues (..., k), eigenvectors (..., m, k)) of a symmetric A (..., m, m), for a positive definite B.
 
-    The largest ones (largest=False: the smallest ones), by the locally optimal block preconditioned conjugate
-    gradient method (Knyazev, doi:10.1137/S1064827500366124): of A and B only products are asked, so both may be
-    sparse. X (..., m, n): where to begin (random numbers); iK: a preconditioner, near A's inverse. niter: steps
-    at most (1000); tol: the relative residual that ends them (the square root of the dtype's epsilon). tracker:
-    called with what the iteration is doing, an object with istep, X, E, R, ivars, fvars, tvars, bvars. Gradients
-    of A reach it where it is dense and B is not given. ValueError for m < 3 n.
+    The largest ones (largest=False: the smallest ones), by the locally optimal block preconditioned
+    conjugate gradient method (Knyazev, doi:10.1137/S1064827500366124): of A and B only products are asked, so
+    both may be sparse. X (..., m, n): where to begin (random numbers); iK: a preconditioner, near A's
+    inverse. niter: steps at most (1000); tol: the relative residual that ends them (the square root of the
+    dtype's epsilon). tracker: called with what the iteration is doing, an object with istep, X, E, R, ivars,
+    fvars, tvars, bvars. Gradients of A reach it where it is dense and B is not given. ValueError for m < 3 n.
     """
     if method not in (None, "basic", "ortho"):
         raise ValueError(f"lobpcg: expected method 'basic' or 'ortho', got {method!r}")
@@ -46,6 +46,7 @@ def lobpcg(
         options = (k, X, n, iK, niter, tol, largest, tracker)
         return _Differentiated.apply(A_sym, B_sym, *options)  # type: ignore[no-any-return]
     return _solve(A, B, k, X, n, iK, niter, tol, largest, tracker)
+
 
 # Steps beyond the tolerance, where gradients are asked for: vectors are to be a smooth function of A.
 _POLISHING = 20
@@ -63,12 +64,11 @@ class _Differentiated(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        """The gradient of A: of each vector what is in the other ones' directions, over distances of values."""
+        """The gradient of A: of each vector what lies along the other ones, over distances of values."""
         A, B, E, V = ctx.saved_tensors
         if A.is_sparse or (B is not None and B.is_sparse and ctx.needs_input_grad[1]):
             raise ValueError(
-                "lobpcg.backward does not support sparse input yet."
-                "Note that lobpcg.forward does though."
+                "lobpcg.backward does not support sparse input yet.Note that lobpcg.forward does though."
             )
         if A.is_complex() or (B is not None and B.is_complex()):
             raise ValueError(_NO_COMPLEX)
@@ -119,9 +119,7 @@ def _solve(
         if A.ndim == 2:
             return _Iteration(A, B, X.to(dtype), iK, *options).run()
         starts = X.to(dtype).reshape(-1, m, n)
-        parts = [
-            None if t is None else t.expand(*A.shape[:-2], m, m).reshape(-1, m, m) for t in (A, B, iK)
-        ]
+        parts = [None if t is None else t.expand(*A.shape[:-2], m, m).reshape(-1, m, m) for t in (A, B, iK)]
         each = [
             _Iteration(*[None if p is None else p[i] for p in parts[:2]], x, _at(parts[2], i), *options).run()
             for i, x in enumerate(starts)

@@ -76,3 +76,7 @@ def test_files_hold_them_in_the_form_of_pytorch(tmp_path: Path) -> None:
         data = next(file.read(name) for name in file.namelist() if name.endswith("data.pkl"))
     names = {argument for opcode, argument, _ in pickletools.genops(data) if opcode.name == "GLOBAL"}
     assert {"torch._utils _rebuild_qtensor", "torch QUInt8Storage", "torch per_channel_affine"} <= names
+
+
+def test_pooling_stands_beside_the_quantized_layers() -> None:
+    assert torch.ao.nn.quantized.MaxPool2d is torch.nn.MaxPool2d

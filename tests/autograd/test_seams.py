@@ -128,3 +128,23 @@ def test_a_product_with_several_zeros_refuses_gradients_of_its_gradient(function
     assert grad.tolist() == [0, 0]
     with pytest.raises(RuntimeError, match="Double backward is unsupported"):
         grad.sum().backward()
+
+
+def test_backward_in_backward_deeper_than_pythons_stack():
+    class Down(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            with torch.enable_grad():
+                ctx.x = x.detach().requires_grad_() - 1
+            return ctx.x.detach()
+
+        @staticmethod
+        def backward(ctx, grad):
+            if ctx.x >= 0:
+                with torch.enable_grad():
+                    Down.apply(ctx.x).sum().backward()
+            return grad
+
+    x = torch.tensor(200.0, requires_grad=True)
+    Down.apply(x).sum().backward()
+    assert x.grad == 1

@@ -514,3 +514,17 @@ def test_a_masked_reduction_to_one_number_leaves_a_zero_out(keepdim) -> None:
     found = torch.masked.amin(dense.to_sparse(), (0, 1), keepdim=keepdim, mask=mask.to_sparse())
     assert not found._nnz()
     assert torch.masked.amax(dense.to_sparse(), keepdim=keepdim, mask=mask.to_sparse()).to_dense().item() == 3
+
+
+def test_sums_are_of_the_results_dtype():
+    a = torch.tensor([0, 1, 2])
+    byte = a.to(torch.uint8).to_sparse()
+    for left in (a.to(torch.int16).to_sparse(), a.float()):
+        found = left.sub(byte, alpha=2)
+        assert torch.equal(found.to_dense() if found.is_sparse else found, -a.to(found.dtype))
+    with pytest.raises(RuntimeError, match="Can't convert result type Double to output Int in add operation"):
+        a.int().to_sparse().add_(a.double().to_sparse())
+    with pytest.raises(RuntimeError, match="with a bool tensor is not supported"):
+        a.to_sparse() - a.bool().to_sparse()
+    with pytest.raises(RuntimeError, match="does not currently support broadcasting"):
+        torch.ones(2, 3) + a.float().to_sparse()

@@ -1,7 +1,7 @@
-"""Backward passes inside backward passes, deeper than Python's stack: each so many go on in a thread of theirs.
+"""Backward passes inside backward passes, deeper than Python's stack: after so many, another thread goes on.
 
-As in PyTorch, where a thread's 61st nested backward is run by another one: a rule may call backward, whose rule
-calls backward again, thousands of times.
+As in PyTorch, where a thread's 61st nested backward is run by another one: a rule may call backward, whose
+rule calls backward again, thousands of times.
 """
 
 from __future__ import annotations

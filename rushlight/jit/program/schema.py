@@ -69,6 +69,11 @@ def _lines() -> dict[str, list[str]]:
     return found
 
 
+def kinds() -> list[str]:
+    """The names of all ops that have signatures: aten::add, ..."""
+    return list(_lines())
+
+
 def lines(kind: str) -> list[str]:
     """The text of all signatures of a name; of an op that PyTorch does not have, as its row says it."""
     return _lines().get(kind) or _of_row(kind)

@@ -152,3 +152,45 @@ def test_parts_of_one_memory_are_apart(device: str) -> None:
     assert torch.gather(x[:2], 0, index, out=x[2:]).shape == (2,)
     with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor"):
         torch.gather(x[:2], 0, index, out=x[1:3])
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "prod", "cumsum", "cumprod"])
+def test_out_of_another_dtype_than_asked_for(name):
+    with pytest.raises(RuntimeError, match="Expected out tensor to have dtype double, but got float instead"):
+        getattr(torch, name)(torch.ones(3, 3), 0, dtype=torch.float64, out=torch.empty(0))
+
+
+def test_unpooling_refuses_in_pytorchs_words():
+    x, places = torch.ones(1, 1, 2, 2), torch.tensor([[[[0, 3], [9, 30]]]])
+    unpool = torch.nn.functional.max_unpool2d
+    for given, words in [
+        ((x, places, 2), r"Found an invalid max index: 30 \(output volumes are of size 4x4\)"),
+        ((x, places.int(), 2), "elements in indices should be type int64 but got: Int"),
+        ((x[0, 0], places[0, 0], 2), "should be a 3d or 4d Tensor, but got a tensor with 2 dimensions"),
+        ((x[:, :0], places[:, :0], 2), "with dimension 1 being empty"),
+    ]:
+        with pytest.raises(RuntimeError, match=words):
+            unpool(*given)
+    with pytest.raises(ValueError, match=r'invalid output_size "\(4, 9\)" \(dim 1 must be between 2 and 6\)'):
+        unpool(x, places, 2, output_size=(4, 9))
+    assert unpool(x, places % 16, 2, output_size=(1, 1, 5, 5)).shape == (1, 1, 5, 5)
+
+
+def test_unravelling_asks_for_whole_numbers():
+    at = torch.tensor([1])
+    with pytest.raises(
+        TypeError, match="expected 'shape' sequence to only contain ints, but got <class 'float'>"
+    ):
+        torch.unravel_index(at, (2, 2.0))
+    with pytest.raises(TypeError, match="expected 'shape' to be int or sequence of ints"):
+        torch.unravel_index(at, torch.tensor([2, 2]))
+    assert [t.tolist() for t in torch._VF.unique_dim(torch.tensor([[1, 2], [1, 2]]), 0)] == [
+        [[1, 2]],
+        [0, 0],
+        [2],
+    ]
+
+
+def test_a_stride_too_large_to_resize_to():
+    with pytest.raises(RuntimeError, match="Stride calculation overflowed"):
+        torch.empty((), dtype=torch.float64).resize_([0, 4, 2**61])

@@ -488,9 +488,7 @@ def _unpooled_size(n: int, input: Any, window: tuple[Any, Any, Any], output_size
     """The size of images that max_unpool gives; ValueError for one that no pooling makes this one of."""
     if input.ndim < n:
         raise IndexError("tuple index out of range")
-    default = [
-        (size - 1) * s + k - 2 * p for size, k, s, p in zip(input.shape[-n:], *window, strict=True)
-    ]
+    default = [(size - 1) * s + k - 2 * p for size, k, s, p in zip(input.shape[-n:], *window, strict=True)]
     if output_size is None:
         return default
     asked = output_size[2:] if len(output_size) == n + 2 else output_size
