@@ -29,7 +29,7 @@ def lobpcg(
     ortho_fparams: dict[str, float] | None = None,
     ortho_bparams: dict[str, bool] | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """(eigenvalues (..., k), eigenvectors (..., m, k)) of a symmetric A (..., m, m), for a positive definite B.
+    """(eigenvalues (..., k), eigenvectors (..., m, k)) of a symmetric A (..., m, m), B positive definite.
 
     The largest ones (largest=False: the smallest ones), by the locally optimal block preconditioned
     conjugate gradient method (Knyazev, doi:10.1137/S1064827500366124): of A and B only products are asked, so
