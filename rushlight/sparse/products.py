@@ -17,7 +17,7 @@ from rushlight.sparse.tensor import BLOCKS, LEGACY, SparseTensor, make
 # --- elementwise ------------------------------------------------------------------------------------
 
 
-def _scaled(values: Tensor, alpha: Any, of: torch.dtype) -> Tensor:
+def _scaled(values: Any, alpha: Any, of: torch.dtype) -> Any:
     """values * alpha in the sum's dtype: where that is wider, -1 times a byte is no byte."""
     values = values.to(of)
     if isinstance(alpha, int | float) and alpha == 1:

@@ -58,7 +58,7 @@ class _Differentiated(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, A: Tensor, B: Tensor | None, *options: Any) -> tuple[Tensor, Tensor]:
         """Find the pairs."""
-        E, V = _solve(A, B, *options, polishing=_POLISHING)
+        E, V = _solve(A, B, *options, _POLISHING)
         ctx.save_for_backward(A, B, E, V)
         return E, V
 
@@ -119,17 +119,16 @@ def _solve(
         if A.ndim == 2:
             return _Iteration(A, B, X.to(dtype), iK, *options).run()
         starts = X.to(dtype).reshape(-1, m, n)
-        parts = [None if t is None else t.expand(*A.shape[:-2], m, m).reshape(-1, m, m) for t in (A, B, iK)]
         each = [
-            _Iteration(*[None if p is None else p[i] for p in parts[:2]], x, _at(parts[2], i), *options).run()
-            for i, x in enumerate(starts)
+            _Iteration(_at(A, i), _at(B, i), x, _at(iK, i), *options).run() for i, x in enumerate(starts)
         ]
         values, vectors = (torch.stack(list(found)) for found in zip(*each, strict=True))
         return values.reshape(*A.shape[:-2], k), vectors.reshape(*A.shape[:-1], k)
 
 
-def _at(batch: Tensor | None, i: int) -> Tensor | None:
-    return None if batch is None else batch[i]
+def _at(batch: Any, i: int) -> Any:
+    """The i-th matrix of a batch; what is one matrix is every one's."""
+    return batch if batch is None or batch.ndim == 2 else batch.reshape(-1, *batch.shape[-2:])[i]
 
 
 class _Iteration:

@@ -229,7 +229,7 @@ _OTHERS = (
 
 
 def _default(plain: str, text: str, count: int | None) -> Any:
-    value = _WORDS.get(text)
+    value: Any = _WORDS.get(text)
     if text not in _WORDS:
         try:
             value = ast.literal_eval(text)
@@ -272,7 +272,7 @@ def _made(kind: str, name: str, default: str | None, keyword: bool, source: str)
 class _OfSizes(Type):
     """An int that may be a torch.SymInt, or several."""
 
-    def str(self) -> str:  # type: ignore[valid-type]  # the type's own method is called so
+    def str(self) -> str:
         """As signatures write it."""
         return super().str().replace("int", "SymInt")
 
