@@ -119,9 +119,7 @@ def _solve(
         if A.ndim == 2:
             return _Iteration(A, B, X.to(dtype), iK, *options).run()
         starts = X.to(dtype).reshape(-1, m, n)
-        each = [
-            _Iteration(_at(A, i), _at(B, i), x, _at(iK, i), *options).run() for i, x in enumerate(starts)
-        ]
+        each = [_Iteration(_at(A, i), _at(B, i), x, _at(iK, i), *options).run() for i, x in enumerate(starts)]
         values, vectors = (torch.stack(list(found)) for found in zip(*each, strict=True))
         return values.reshape(*A.shape[:-2], k), vectors.reshape(*A.shape[:-1], k)
 
