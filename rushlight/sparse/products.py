@@ -100,7 +100,7 @@ def _merged(a: SparseTensor, b: SparseTensor, terms: Tensor) -> tuple[Tensor, Te
     return places, values
 
 
-def _into_dense(a: Tensor, b: SparseTensor, alpha: Any) -> Tensor:
+def _into_dense(a: Tensor, b: SparseTensor, alpha: Any) -> Any:
     """A dense a with alpha * b added."""
     terms = _scaled(b.parts[1], alpha, a.dtype)
     if not len(b.parts[0]):

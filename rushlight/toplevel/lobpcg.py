@@ -58,7 +58,7 @@ class _Differentiated(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, A: Tensor, B: Tensor | None, *options: Any) -> tuple[Tensor, Tensor]:
         """Find the pairs."""
-        E, V = _solve(A, B, *options, _POLISHING)
+        E, V = _solve(A, B, *(*options, _POLISHING))
         ctx.save_for_backward(A, B, E, V)
         return E, V
 
