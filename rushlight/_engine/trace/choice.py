@@ -365,7 +365,7 @@ def _far(first: list[float], second: list[float]) -> bool:
 # How often calls are tried each way: at least, at least if all times lie far apart, and at most; which ratio
 # of times is near; how many calls may be recorded or compiled before that, and how many of these may do
 # something new.
-_TRIES, _FEWEST, _MOST_TRIES, _NEAR, _PATIENCE, _NEW = 4, 2, 8, 0.85, 24, 8
+_TRIES, _FEWEST, _MOST_TRIES, _NEAR, _PATIENCE, _NEW = 4, 2, 8, 0.85, 12, 8
 # Where the times do not lie near each other, it is asked again after so many times as many calls as else.
 _CLEARLY = 4
 # How many replays there are before they are timed.

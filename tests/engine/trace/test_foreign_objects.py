@@ -1,6 +1,7 @@
 """Objects with answers of their own (proxies, lazy containers, metaclasses) mean what they mean uncompiled."""
 
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -152,6 +153,12 @@ def test_equal_numbers_of_two_units_or_signs_are_two():
     assert [*outs, function(torch.ones(1)).item()] == [float("inf")] * 3 + [-float("inf")]
 
 
+class Pair(NamedTuple):
+    first: float
+    second: int
+
+
+_PAIR = Pair(2.0, 3)
 _TWO, _HALF, _ROWS, _ADDED = np.float32(2), np.int64(3), np.zeros(2), np.frompyfunc(lambda a: a + 1, 1, 1)
 
 
@@ -171,13 +178,14 @@ def _hands_on(x):
         (lambda x: x * int(np.ceil(x.shape[0] / 2)), ""),
         (lambda x: x.reshape(int(np.prod(x.shape))) * float(_TWO), ""),
         (lambda x: x + int(_HALF), ""),
+        (lambda x: Pair(x * _PAIR.first, _PAIR.second).first, ""),
         (_writes, "ndarray"),
         (lambda x: x * _ADDED(1), "ufunc"),
         (lambda x: x * float(np.random.rand()), "rand"),
         (_hands_on, "'np' is a module"),
     ],
 )
-def test_functions_and_numbers_of_numpy_do_not_change_unseen(function, why):
+def test_functions_and_numbers_of_numpy_and_named_tuples_do_not_change_unseen(function, why):
     compiled = torch.compile(function)
     for call in range(5):
         x = torch.randn(4)

@@ -264,3 +264,33 @@ def test_layers_of_no_rows(inner: int, outer: int) -> None:
     compiled, x = torch.compile(layer), torch.randn(3, inner)
     for _ in range(4):
         assert compiled(x).equal(layer(x))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: torch.nn.functional.leaky_relu(x, 0.0) * 2,
+        lambda x: torch.nn.functional.elu(x, 0.0) + 1,
+        lambda x: torch.add(x, x.exp(), alpha=0.0).neg(),
+        lambda x: torch.threshold(x, 0.0, 0.0) - x * 0.0,
+    ],
+)
+def test_a_number_that_is_zero_keeps_signs_and_infinities(function):
+    compiled = torch.compile(function)
+    x = torch.tensor([-1.0, 2.0, -0.0, 0.0, torch.inf, -torch.inf, torch.nan])
+    for _ in range(4):
+        found, wanted = compiled(x), function(x)
+        assert found.numpy().tobytes() == wanted.numpy().tobytes()
+    assert next(iter(compiled._runner.plans.values())).ready
+
+
+def test_repeats_whose_number_is_told_are_part_of_a_program():
+    compiled = torch.compile(lambda x, n: (x * 2).repeat_interleave(n, 0, output_size=5).tanh())
+    x = torch.randn(3, 2)
+    for n in ([1, 2, 2], [3, 0, 2], [5, 0, 0], [0, 4, 1]):
+        n = torch.tensor(n)
+        assert torch.equal(compiled(x, n), (x * 2).repeat_interleave(n, 0).tanh())
+    assert next(iter(compiled._runner.plans.values())).ready
+    with pytest.raises(RuntimeError, match="allocated size does not match required size, got 5 and 6"):
+        compiled(x, torch.tensor([2, 2, 2]))
+    assert torch.equal(compiled(x, n), (x * 2).repeat_interleave(n, 0).tanh())

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.accelerator import host
+from rushlight._engine.core.dtype import from_numpy_dtype
 from rushlight._engine.core.errors import wrap_dim, wrap_dims
 from rushlight._engine.core.layout import as_tuple, tiled
 from rushlight._engine.core.recording import decides
@@ -308,12 +309,24 @@ def _repeat_each_gradient(s: Any, grad: Any) -> Any:
 
 def _positions(repeats: Any, output_size: int | None) -> Any:
     """0 .. n - 1, each repeated as often as `repeats` says."""
+    if type(output_size) is int and repeats._kind.device.type == "cpu":
+        return _known_positions(repeats, output_size)
     decides("repeat_interleave")
     counts = host(repeats._array)
+    return tensor_of(_repeated(counts, output_size)).to(repeats.device)
+
+
+@opaque(name="_known_positions", where=("aten",), quiet=True)
+def _known_positions(repeats, output_size: int) -> Array:
+    """The same where it is known how many they are, so that nothing else depends on values."""
+    return _repeated(repeats, output_size)
+
+
+def _repeated(counts: Array, output_size: int | None) -> Array:
     if counts.dtype not in (np.int64, np.int32):
+        name = from_numpy_dtype(counts.dtype).legacy
         raise NotImplementedError(
-            '"repeat_interleave_cpu" not implemented for '
-            f"'{repeats._kind.dtype.legacy}'; repeats are int64 or int32"
+            f"\"repeat_interleave_cpu\" not implemented for '{name}'; repeats are int64 or int32"
         )
     if counts.ndim != 1:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
@@ -322,7 +335,7 @@ def _positions(repeats: Any, output_size: int | None) -> Any:
     total = int(counts.sum())
     if output_size is not None and output_size != total:
         raise RuntimeError(f"allocated size does not match required size, got {output_size} and {total}")
-    return tensor_of(np.repeat(np.arange(counts.size, dtype=counts.dtype), counts)).to(repeats.device)
+    return np.repeat(np.arange(counts.size, dtype=counts.dtype), counts)
 
 
 # --- channels exchanged for space, and with one another --------------------------------------------

@@ -9,7 +9,7 @@ which methods, they and those that they are made from have.
 from __future__ import annotations
 
 import gc
-from collections import OrderedDict
+from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from enum import Enum
@@ -48,6 +48,7 @@ _OF_CLASSES = (
     type,
     GetSetDescriptorType,
     MemberDescriptorType,
+    type(namedtuple("Pair", "first second").first),  # type: ignore[attr-defined]
 )
 # And what Python itself notes there.
 _OWN = frozenset(

@@ -263,11 +263,15 @@ def _formula(entry: Entry, owned: Container[int]) -> Entry | None:
     if shape != out.shape or any(a.dtype.kind == "c" for a in arrays):
         return None
     # A literal exponent would be computed in another way than the same number from memory.
-    literal = not any(e.op == "pow" for e in toposort(made.outputs))
+    atoms = toposort(made.outputs)
+    literal = not any(e.op == "pow" for e in atoms)
+    # Times a literal 0, and plus one, are left out of expressions; of a number, they tell infinity and signs.
+    counted = {s for e in atoms if e.op in ("mul", "add", "sub", "fma") for s in e.src}
     operands, known = [], {}
     for (name, d), a in zip(made.inputs, arrays, strict=True):
         fixed = not a.ndim and d == made.work and a.dtype.kind == "f" and id(root(a)) not in owned
-        if literal and fixed and not _is_count(float(a)):
+        zero = fixed and not float(a) and symbol(name) in counted
+        if literal and fixed and not zero and not _is_count(float(a)):
             known[symbol(name)] = const(float(a))
         else:
             operands.append((name, a, "vector"))
