@@ -29,7 +29,7 @@ from rushlight.jit.program.ir import Function, inlined, walk
 from rushlight.jit.program.managers import SAVED
 from rushlight.jit.program.schema import REQUIRED, spell
 from rushlight.jit.program.sources import Records
-from rushlight.jit.program.types import BOOL, FUNCTION, ClassType, Type, of_value
+from rushlight.jit.program.types import BOOL, FUNCTION, ClassType, Type, from_python, of_value
 from rushlight.jit.reader import Archive
 from rushlight.jit.upgraders import since
 
@@ -315,7 +315,7 @@ class _Data:
         elif isinstance(value, torch.Tensor):
             self.tensor(value)
         elif isinstance(value, Enum) and kind not in ("int", "float", "str"):  # a number, too, of an IntEnum
-            self.name(str(of_value(value)))
+            self.name(str(from_python(type(value))))
             self.value(value.value, of_value(value.value))  # bare, not in a tuple of arguments
             self.put(b"R")
         elif isinstance(value, (int, float, str)):

@@ -59,17 +59,19 @@ def _attribute(name: str, get: Callable[[Any], Any]) -> property:
 
 
 def taken_over(value: Any, t: Type) -> Any:
-    """An attribute's value as a scripted module has it: lists and dicts are its own, dtypes are numbers."""
+    """An attribute's value as a scripted module has it: lists and dicts are its own, dtypes are numbers,
+    members of an Enum that are texts or numbers these.
+    """
     if isinstance(value, (ScriptList, ScriptDict)) or value is None:
         return value
-    if t.kind in ("int", "float"):
+    if t.kind in ("int", "float", "str"):
         return handed(value, t)
     if t.kind == "Optional":
         return taken_over(value, t.args[0])
     if t.kind == "List" and t.args:
         return [taken_over(v, t.args[0]) for v in value]
     if t.kind == "Dict" and t.args:
-        return {k: taken_over(v, t.args[1]) for k, v in value.items()}
+        return {taken_over(k, t.args[0]): taken_over(v, t.args[1]) for k, v in value.items()}
     if t.kind == "Tuple" and t.cls is None and len(t.args) == tuple.__len__(value):
         parts = tuple.__iter__(value)  # whatever a class made of tuple answers
         return tuple(taken_over(v, part) for v, part in zip(parts, t.args, strict=True))

@@ -140,7 +140,35 @@ def test_members_that_modules_hold_are_saved() -> None:
     file.seek(0)
     found = torch.jit.load(file)(torch.ones(1))
     assert found == wanted
-    assert type(found[1]) is Level
+    assert type(found[1]) is type(made(torch.ones(1))[1]) is int  # as PyTorch's
+
+
+class Weight(str, Enum):
+    """Texts that are names."""
+
+    SIMPLE = "simple"
+    SQUARE = "square"
+
+
+class _Weighted(nn.Module):
+    """A member that is a text, among the attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kind = Weight.SQUARE
+
+    def forward(self, x):
+        return (x * x if self.kind == "square" else x), self.kind, len(self.kind)
+
+
+def test_members_that_are_texts_or_integers_are_these_as_attributes() -> None:
+    file = io.BytesIO()
+    made = torch.jit.script(_Weighted())
+    torch.jit.save(made, file)
+    file.seek(0)
+    for module in (made, torch.jit.load(file)):
+        assert module(torch.tensor(3.0)) == (torch.tensor(9.0), "square", 6)
+        assert type(module(torch.tensor(3.0))[1]) is type(module.kind) is str
 
 
 def test_a_value_of_no_member_is_refused() -> None:

@@ -237,3 +237,18 @@ def test_unions_are_named_as_pytorch_does():
     assert "Union(float, int, str)" in str(torch.jit.script(first).schema)
     assert "Union[int, NoneType, str]" in torch.jit.script(second).code
     assert torch.jit.script(second)(None) == 1
+
+
+def test_any_list_or_tuple_is_asked_for_in_a_file_too() -> None:
+    def count(y: torch.Tensor | list[torch.Tensor] | None) -> int:
+        if isinstance(y, (list, tuple)):
+            return len(y)
+        return 0
+
+    made = torch.jit.script(count)
+    assert "isinstance(y, (list, tuple))" in made.code
+    file = io.BytesIO()
+    torch.jit.save(made, file)
+    file.seek(0)
+    found = torch.jit.load(file)
+    assert (found(None), found([torch.ones(1)] * 2), found(torch.ones(1))) == (0, 2, 0)

@@ -136,7 +136,7 @@ class Names:
     def plain(self, value: Any) -> tuple[Any, Type]:
         """A Python value as a constant and its type; TypeError where there is none."""
         if isinstance(value, Enum):
-            return value, of_value(value)
+            return value, from_python(type(value))
         # qscheme by its name: few programs need the module of the class.
         if isinstance(value, (dtype, torch.layout, torch.memory_format)) or type(value).__name__ == "qscheme":
             return runtime.code(value), INT

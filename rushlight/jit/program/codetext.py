@@ -226,8 +226,10 @@ class CodeWriter(Writer):
 
     def at_isinstance(self, node: Node) -> str:
         """`isinstance(value, types)`."""
-        types = ", ".join(map(str, node.attrs["types"]))
-        types = types if len(node.attrs["types"]) == 1 else f"({types})"
+        kinds = node.attrs["types"]
+        bare = [t.kind in ("List", "Tuple") and not t.args for t in kinds]  # any list, any tuple
+        types = ", ".join(t.kind.lower() if any_of else str(t) for t, any_of in zip(kinds, bare, strict=True))
+        types = types if len(kinds) == 1 else f"({types})"
         return f"isinstance({self.ref(node.inputs[0])}, {types})"
 
     def at_fork(self, node: Node) -> str:

@@ -91,7 +91,12 @@ def absent(kind: str) -> Any:
     raise RuntimeError(f"{kind}: Rushlight has no such op")
 
 
-_PLAIN: dict[str, Callable[[Any], Any]] = {"float": float, "bool": bool, "Device": torch.device}
+_PLAIN: dict[str, Callable[[Any], Any]] = {
+    "float": float,
+    "bool": bool,
+    "Device": torch.device,
+    "str": str.__str__,  # of an Enum's member that is a text, the text
+}
 
 
 SCRIPTED: WeakValueDictionary[int, Any] = WeakValueDictionary()

@@ -378,6 +378,8 @@ def of_value(value: Any, of_class: Callable[[type], Type] | None = None) -> Type
         return TENSOR
     if isinstance(value, float):
         return FLOAT  # also a NumPy number
+    if isinstance(value, Enum) and isinstance(value, (int, str)):
+        return STR if isinstance(value, str) else INT  # only a constant of a program's text stays a member
     return from_python(type(value), of_class)
 
 
