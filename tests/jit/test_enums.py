@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from enum import Enum, IntEnum
+from enum import Enum, IntEnum, StrEnum
 from typing import Optional  # as programs spell it
 
 import pytest
@@ -143,7 +143,7 @@ def test_members_that_modules_hold_are_saved() -> None:
     assert type(found[1]) is type(made(torch.ones(1))[1]) is int  # as PyTorch's
 
 
-class Weight(str, Enum):
+class Weight(StrEnum):
     """Texts that are names."""
 
     SIMPLE = "simple"
