@@ -32,8 +32,8 @@ from threading import get_ident
 from typing import Any
 
 
-class _Deaf:
-    """What TAPE answers a thread whose calls nobody records, while another thread's are."""
+class Deaf:
+    """Hears nothing: what TAPE answers a thread whose calls nobody records, while another thread's are."""
 
     fuses = False
     once = ""
@@ -56,7 +56,7 @@ class _Deaf:
         return False
 
 
-_DEAF, _at = _Deaf(), list.__getitem__
+_DEAF, _at = Deaf(), list.__getitem__
 
 
 class _Tape(list[Any]):

@@ -12,11 +12,11 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from itertools import repeat
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.accelerator import Interface
@@ -26,40 +26,44 @@ from rushlight._engine.core.pytree import flatten
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.core.settings import settings
 from rushlight._engine.core.tracebacks import own
-from rushlight._engine.dispatch.interpreters import PLAIN, STACK
+from rushlight._engine.dispatch.interpreters import STACK
 from rushlight._engine.kernels.runtime import tiers
 from rushlight._engine.kernels.runtime.tiers import at_once, deadline
-from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.storages import memory_pages
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace import choice
-from rushlight._engine.trace.effects.contents import SIMPLE, is_module
+from rushlight._engine.trace.effects.contents import is_module
 from rushlight._engine.trace.effects.instructions import stores
 from rushlight._engine.trace.effects.lending import Lent
 from rushlight._engine.trace.effects.purity import watched
-from rushlight._engine.trace.guards import Guards, difference, key_of, likeness, outline, overlapping
+from rushlight._engine.trace.fitness import (
+    device_of,
+    handed_on,
+    opaque,
+    seen_twice,
+    state_of,
+    unfit,
+    unlike,
+    without_node,
+)
+from rushlight._engine.trace.guards import Guards, difference, key_of, likeness, outline
 from rushlight._engine.trace.passes import gradients
 from rushlight._engine.trace.passes.memory import uncollected
 from rushlight._engine.trace.program import (
     Program,
     Recorded,
-    Results,
-    holders,
-    is_tracked,
-    replaced,
-    results_of,
     tracked_of,
 )
 from rushlight._engine.trace.recorder import Recorder, recording, root, roots
 from rushlight._engine.trace.regions import (
-    BATCHES,
     MOVED,
     Traced,
     backwards_of_programs,
-    hooked,
     overheard,
 )
-from rushlight._engine.trace.reproduce import State
+from rushlight._engine.trace.sizes.descriptions import Described, sizes_of
+from rushlight._engine.trace.sizes.families import Family
+from rushlight._engine.trace.sizes.trials import State, Trial, Witness
 from rushlight._engine.trace.trace import Trace
 
 # How many kinds of arguments get a program of their own; how often guards may fail before a call stays eager.
@@ -99,6 +103,16 @@ class Specialization:
         self.outline: Any = None
         # The key without the identities of objects.
         self.likeness: Any = None
+        # Whether its program was made from those at other sizes.
+        self.derived = False
+        # Its program before it was settled, until that is known to be right.
+        self.described: Described | None = None
+        # The numbers in the key that outlines leave out.
+        self.sizes: tuple[int, ...] = ()
+        # Which way Python went when a record was made (effects/purity.py), and whether a call of this kind
+        # has gone another way than those at other sizes.
+        self.path: int | None = None
+        self.strays = False
         self.worked = self.learnt = 0.0
         self.latest = choice.Sample(None)
         self.waited = 0
@@ -128,6 +142,21 @@ class Specialization:
         """Stay eager from now on; `why` is for the report."""
         self.refusal, self.program, self.ready = why, None, False
         _breaks.info("Graph break: the call stays eager: %s", why)
+
+
+class _Call(NamedTuple):
+    """A call that was recorded. unseen: what Python did beside, or read that nothing guards. batches: whether
+    gradients came in batches. once: whether one record may be enough.
+    """
+
+    recorder: Recorder
+    lent: Lent
+    tensors: list[Tensor]
+    guards: Guards
+    before: State
+    unseen: str
+    batches: bool
+    once: bool
 
 
 # All that runs tells one recorder: while it is another thread's, calls are as the first ones.
@@ -160,6 +189,8 @@ class Compiled:
         self.plans: dict[Any, Specialization] = {}
         # By what is left of keys without sizes: whose calls were recorded last.
         self.leaders: dict[Any, Specialization] = {}
+        # By the same: programs at sizes that have none yet (sizes/).
+        self.families: dict[Any, Family] = {}
         # At which sizes programs equalled a record, by what they run (Program.does).
         self.proven: dict[Any, set[Any]] = {}
         # Why kinds were refused that other objects alone tell apart, by what they have in common.
@@ -186,7 +217,7 @@ class Compiled:
 
     def reset(self) -> None:
         """Forget what was recorded."""
-        for known in (self.plans, self.leaders, self.proven, self.alike, self.effects):
+        for known in (self.plans, self.leaders, self.families, self.proven, self.alike, self.effects):
             known.clear()
         self.rests = iter(())
 
@@ -223,7 +254,7 @@ class Compiled:
             return self._slowly(plan, None, tensors, args, kwargs)
         # What it writes to is read by other names, too, where an argument is the same memory.
         met = program.writes and not program.writes.isdisjoint([id(root(t._memory)) for t in tensors])
-        if met or program.pending or not program.busy.acquire(blocking=False):
+        if met or program.pending or not program.room.busy.acquire(blocking=False):
             return self.function(*args, **kwargs)
         try:
             plan.replays += 1
@@ -232,7 +263,7 @@ class Compiled:
                 memory_pages.give_back()
             return spanned(self.label, program.run, tensors) if SPANS else program.run(tensors)
         finally:
-            program.busy.release()
+            program.room.busy.release()
 
     def _raced(self, plan: Specialization, args: Any, kwargs: Any) -> Any:
         """A call that tells whether replays are faster than the function."""
@@ -271,6 +302,8 @@ class Compiled:
         self._tell(why)
         plan = self.plans[key] = Specialization()
         plan.failed = old.failed + 1
+        plan.outline, plan.sizes, plan.likeness = old.outline, old.sizes, old.likeness
+        self.families.pop(old.outline, None)  # of which it was taken for granted, too
         if self.leaders.get(old.outline) is old:  # and would keep its program
             del self.leaders[old.outline]
         if plan.failed > MOST_PROGRAMS:
@@ -288,7 +321,7 @@ class Compiled:
             self._tell(difference(latest, key))
         plan = self.plans.setdefault(key, Specialization())
         plan.likeness = key and likeness(key)
-        why = _unfit(key, tensors)
+        why = unfit(key, tensors)
         if why:
             plan.refuse(why)
         elif len(self.effects) > 1 and not self.fullgraph:
@@ -296,7 +329,7 @@ class Compiled:
         elif len(alike := self.alike.get(likeness(key), [])) > 1 and not self.fullgraph:
             plan.refuse(alike[0])
         elif self.careful and not self.fullgraph and not self.background:
-            plan.outline = outline(key)
+            plan.outline, plan.sizes = outline(key), sizes_of(key)
             leader = self.leaders.get(plan.outline)
             if leader is not None and leader.refusal:  # what that was about is no size, as a rule
                 plan.refuse(leader.refusal)
@@ -313,14 +346,26 @@ class Compiled:
             if plan.calls:
                 self.leaders[plan.outline] = plan
             return False
-        made = sum(p.program is not None and p is not plan for p in self.plans.values())
-        if made >= MOST_PROGRAMS or (leader.ready and plan.waited and len(self.plans) <= AT_ONCE):
+        if self._recorded(plan) >= MOST_PROGRAMS and not self._resembles(plan):
+            return False
+        at_once = len(self.plans) <= AT_ONCE or self._resembles(plan)
+        if leader.ready and plan.waited and at_once:
             return False
         return not leader.ready or self.trace.gain * plan.worked <= leader.learnt
 
+    def _recorded(self, other: Specialization) -> int:
+        """How many kinds beside this one have a program that was recorded."""
+        return sum(p.program is not None and not p.derived and p is not other for p in self.plans.values())
+
+    def _resembles(self, plan: Specialization) -> bool:
+        """Whether calls of a kind get a program of those at other sizes, or help to make such."""
+        family = self.families.get(plan.outline)
+        return family is not None and not plan.strays and family.serves(plan.sizes)
+
     def _waiting(self, plan: Specialization, tensors: list[Tensor], args: Any, kwargs: Any) -> Any:
         """A call that waits for its program. The backward() of the one before it has come by now."""
-        first = not plan.waited and self.leaders[plan.outline].ready and len(self.plans) <= AT_ONCE
+        early = len(self.plans) <= AT_ONCE or self._resembles(plan)
+        first = not plan.waited and self.leaders[plan.outline].ready and early
         plan.waited += 1
         plan.worked += plan.latest.seconds
         plan.latest = choice.Sample(None)
@@ -331,10 +376,10 @@ class Compiled:
 
     def _looked_at(self, plan: Specialization, tensors: list[Tensor], call: Callable[[], Any]) -> Any:
         """What a call gives that is a kind's first, which has no record."""
-        state = _state_of(tensors)
+        state = state_of(tensors)
         found = call()
         # What a record does to copies of the arguments is done to these too late.
-        if state != _state_of(tensors):
+        if state != state_of(tensors):
             self._refuse(plan, "an argument is written to, or gets a gradient")
         overheard(tracked_of(found), plan.orders)
         plan.batches = LOCAL.batches
@@ -349,14 +394,14 @@ class Compiled:
         if device is None and not plan.refusal and self._waits(plan):
             return self._waiting(plan, tensors, args, kwargs)
         plan.calls += 1
-        if plan.calls == 2 and sum(p.program is not None for p in self.plans.values()) >= MOST_PROGRAMS:
+        if plan.calls == 2 and self._recorded(plan) >= MOST_PROGRAMS and not self._resembles(plan):
             plan.refuse(f"more than {MOST_PROGRAMS} kinds of arguments have come")
             plan.choice.rested += plan.worked
         if device is not None and not plan.refusal:
             # a program without CUDA loads nothing of it
             from rushlight._engine.trace.devices import graphs
 
-            return graphs.slowly(self, plan, device, tensors, args, kwargs, _unlike)
+            return graphs.slowly(self, plan, device, tensors, args, kwargs, unlike)
         if plan.refusal:
             return self._matched(plan, args, kwargs)
         if plan.task and plan.task.is_alive():
@@ -423,7 +468,13 @@ class Compiled:
     def _record(
         self, plan: Specialization, tensors: list[Tensor], args: Any, kwargs: Any, until: Any, resume: Any
     ) -> Any:
-        guards, batches = Guards(self.function), plan.batches != LOCAL.batches
+        like = self._proven_like(plan)
+        if like is not None and not plan.strays and plan.calls == 2:
+            found = self._sized(plan, like, tensors, args, kwargs)
+            if found is not NotImplemented:
+                return found
+        guards, path = self._surroundings(plan, like)
+        batches = plan.batches != LOCAL.batches
         lent = Lent(tensors)
         # Copies of the arguments would be other memory.
         if lent.taken or not roots(tensors).isdisjoint(roots(guards.known())):
@@ -431,29 +482,41 @@ class Compiled:
         if plan.moved():  # its first record is worth nothing
             plan.program, plan.failed = None, plan.failed + 1
         room = ROOM if self.careful and not self.fullgraph else math.inf
-        given = lent.given
         # What a call that makes much leaves in cycles may be as much, again and again.
-        recorder = Recorder(given, guards.known(), room, resume)
+        recorder = Recorder(lent.given, guards.known(), room, resume)
         lent.written = lambda: recorder.inputs_written
-        like = self._proven_like(plan)
-        own = [guards] if like is None or like.guards is None else [guards, like.guards]
-        before = State(own, plan.program or (None if like is None else like.program))
-        with lent, recording(recorder), watched(guards) if self.careful else nullcontext() as watch:
+        held = [guards] if like is None or like.guards in (None, guards) else [guards, like.guards]
+        before = State(held, plan.program or (None if like is None else like.program))
+        with lent, recording(recorder), watched(guards, path) if self.careful else nullcontext() as watch:
             lent.begin()
             found = self.function(*args, **kwargs)
-        output = lent.among(found)
-        plan.broken = recorder.broken
-        tracked, traced = tracked_of(output), None
-        unseen = watch and (watch.found or guards.unguarded(flatten([args, kwargs])[0]))
+        if path is not None and watch is not None and watch.strays():  # it is recorded when it comes again
+            plan.strays = True
+            plan.calls -= 1
+            lent.settle()
+            return found
+        plan.broken, plan.path, unseen = recorder.broken, path, ""
+        if watch is not None and path is None:
+            plan.path = watch.path.said
+            unseen = watch.found or guards.unguarded(flatten([args, kwargs])[0])
+        once = watch is None or not watch.unsure
+        call = _Call(recorder, lent, tensors, guards, before, unseen, batches, once)
+        return self._kept(plan, call, found, until)
+
+    def _kept(self, plan: Specialization, call: _Call, found: Any, until: float | None) -> Any:
+        """What a recorded call gives: its record becomes a program, or is what that must equal, unless it
+        cannot be repeated.
+        """
+        recorder, lent, tensors, guards, before, unseen, batches, once = call
+        output, given, traced = lent.among(found), lent.given, None
+        tracked = tracked_of(output)
         first = plan.calls == 1  # only looked at: it may still make what later calls find
         why = (
             recorder.refusal
             or unseen
-            or _opaque(output)
-            or _seen_twice(output, given, tracked)
-            or (tracked and recorder.once)
-            or (tracked and batches and BATCHES)
-            or (tracked and hooked(tracked) and "gradients have hooks, which a record would call")
+            or opaque(output)
+            or seen_twice(output, given, tracked)
+            or (tracked and without_node(recorder, tracked, batches))
             or (plan.failed > MOST_PROGRAMS and MOVED)
             or (not first and guards.failure())
         )
@@ -468,12 +531,48 @@ class Compiled:
             def make(until: float | None, share: float) -> Program:
                 return Program(recorder, given, output, traced, until, share)
 
-            why = self._take(plan, make, guards, until, before, tensors, not (watch and watch.unsure))
+            why = self._take(plan, make, guards, until, before, tensors, once)
         if not why:
             overheard(tracked, plan.orders)
         if not why and not first:
-            return _handed_on(output, lent, guards.known())
+            return handed_on(output, lent, guards.known())
         lent.settle()
+        return found
+
+    def _surroundings(self, plan: Specialization, like: Specialization | None) -> tuple[Guards, int | None]:
+        """What a call depends on; and the path that it is to take, if calls at other sizes took that."""
+        if like is None or like.guards is None or plan.strays or like.path is None or like.guards.failure():
+            return Guards(self.function), None
+        return like.guards, like.path
+
+    def _sized(
+        self, plan: Specialization, like: Specialization, tensors: list[Tensor], args: Any, kwargs: Any
+    ) -> Any:
+        """An eager call, with which a program is compared that is made from those at other sizes;
+        NotImplemented where none is.
+        """
+        family, (guards, path) = self.families.get(plan.outline), self._surroundings(plan, like)
+        program = None if family is None or path is None else family.at(plan.sizes, guards.known())
+        if family is None or program is None:
+            return NotImplemented
+        before, witness = State([guards], program), Witness(program)
+        if not before.knows(program):
+            family.missed += 1
+            return NotImplemented
+        with watched(guards, path) as watch:
+            found = witness.hear(self.function, args, kwargs)
+        same = not (watch.strays() or guards.failure()) and before.equal(Trial(program, witness, tensors))
+        if same:
+            plan.program, plan.guards, plan.path = program, guards, path
+            plan.ready = plan.derived = True
+            plan.race.follow(like.race)
+            family.made += 1
+            self.trace.faster += 1
+            overheard(tracked_of(found), plan.orders)
+        else:
+            family.missed += 1
+            plan.strays = True
+            plan.calls -= 1  # it is recorded when it comes again
         return found
 
     def _traced(
@@ -521,8 +620,12 @@ class Compiled:
                 nonlocal second
                 made = make(until, share)
                 second = Recorded(made)
+                if plan.outline is not None and len(self.plans) > 1:
+                    family = self.families.setdefault(plan.outline, Family())
+                    plan.described = family.described(made, guards.known(), plan.sizes)
                 made.settle(guards.known())
-                gradients.guard(guards, made.entries)
+                if all(guards is not p.guards for p in self.plans.values()):  # else they know
+                    gradients.guard(guards, made.entries)
                 plan.program, plan.guards = made, guards
 
             self._do(plan, build)
@@ -540,6 +643,9 @@ class Compiled:
         else:
             sizes.add(tuple([t._memory.shape for t in tensors]))
         plan.ready = not why
+        if plan.ready and plan.described is not None:
+            self.families[plan.outline].add(plan.described)
+        plan.described = None
         self.trace.faster += plan.ready
         return why
 
@@ -554,84 +660,3 @@ class Compiled:
         """Calls of which only sizes tell these apart, and whose program equals two records."""
         leader = None if plan.outline is None else self.leaders.get(plan.outline)
         return leader if leader is not None and leader.ready and leader is not plan else None
-
-
-def _handed_on(output: Any, lent: Lent, known: Sequence[Tensor]) -> Any:
-    """The results of a record that is kept, for the caller: an argument's copy is the argument, and what the
-    function holds (`known`) is itself.
-    """
-    back = {id(t): t for t in known} | {id(c): t for c, t in zip(lent.copies, lent.tensors, strict=True)}
-
-    def own(t: Tensor) -> Tensor | None:
-        return back.get(id(t), t) if id(t) in back or is_tracked(t) or t._kind.lazy else None
-
-    # A leaf's gradient, say, is memory of the program.
-    found = results_of(output)
-    kept = [own(t) for t in found]
-    made = Results(output).copied(found, kept)
-    for t, copy, given in zip(found, made, kept, strict=True):
-        if given is None:
-            copy._grad_node, copy._output_nr = t._grad_node, t._output_nr
-    return replaced(output, made)
-
-
-def _state_of(tensors: Sequence[Tensor]) -> list[tuple[Any, ...]]:
-    """What tells whether something has been done to tensors: writes, turns, gradients, hooks."""
-    found = []
-    for t in tensors:
-        a, node, held = t._memory, t._grad_node, getattr(t, "_grad", None)
-        hooks = getattr(node, "hooks", None)
-        heard = hooks and (hooks.of_tensors(), len(hooks.retained))
-        version = 0 if t._storage is None else t._storage.version
-        found.append((version, id(a), a.shape, a.strides, id(node), heard, id(held), len(t.__dict__)))
-    return found
-
-
-def _unlike(output: Any, given: list[Tensor]) -> str:
-    """Which result of a call on a device a replay could not make anew, as it is; empty if it can make all."""
-    return _opaque(output) or _seen_twice(output, given, tracked_of(output))
-
-
-def _seen_twice(output: Any, given: list[Tensor], tracked: list[Tensor]) -> str:
-    """Which results would not share memory as they do, were they made by a replay; empty if all would."""
-    arguments, known = {id(t) for t in given}, {id(t._storage) for t in given if t._storage is not None}
-    if any(id(t._storage) in known and id(t) not in arguments for t in results_of(output)):
-        return "a result is a view of an argument: a replay would hold them apart"
-    if tracked and max(holders(results_of(output)).values()) > 1:
-        return "results share memory, which a backward pass through a replay would not know"
-    return ""
-
-
-def device_of(function: Callable[..., Any], tensors: list[Tensor]) -> Any:
-    """The device that a call's tensors lie on, or those that its function uses; None for the CPU."""
-    for t in tensors or Guards(function).known():
-        if t._kind.backend is not None:
-            return t._kind.backend
-    return None
-
-
-def _unfit(key: Any, tensors: list[Tensor]) -> str:
-    """Why no program can be made for such arguments; empty if one can."""
-    if key is None:
-        return "an argument can be neither compared nor hashed"
-    for t in tensors:
-        if t._kind.lazy:
-            return "an argument is conjugated or negated when it is read: resolve_conj() it first"
-        if type(t) not in PLAIN or t.__dict__:
-            return "an argument is of a class of its own, or has attributes that a program set"
-        if not LOCAL.inference and t._storage is not None and t._storage.inference:
-            return "an argument was made in inference mode"
-    return "arguments share memory, which a program would hold apart" if overlapping(tensors) else ""
-
-
-def _opaque(output: Any) -> str:
-    """Which result a replay could not make anew; empty if it can make all."""
-    for value in flatten(output)[0]:
-        if isinstance(value, Tensor) and value._kind.lazy:
-            return "a result is conjugated or negated when it is read: return resolve_conj() of it"
-        if not isinstance(value, (*SIMPLE, Tensor)) and not is_ours(type(value)):
-            return (
-                f"a result is a {type(value).__name__}, which a replay cannot make anew: return tensors "
-                "in tuples, lists or dicts"
-            )
-    return ""

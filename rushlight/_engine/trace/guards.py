@@ -160,7 +160,7 @@ def difference(known: tuple[Any, ...], key: tuple[Any, ...]) -> str:
         return f"grad mode mismatch. expected {known[0]}, actual {key[0]}"
     numbers = itertools.count()
     for old, new in zip(known[1:], key[1:], strict=False):
-        both = _is_tensor(old) + _is_tensor(new)
+        both = is_tensor(old) + is_tensor(new)
         number = next(numbers) if both else None
         if old == new:
             continue
@@ -177,7 +177,7 @@ def outline(key: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(
         [
             (part[0], part[1], len(part[2]), *part[4:])
-            if _is_tensor(part)
+            if is_tensor(part)
             else part[:1]
             if type(part) is tuple and len(part) == 2 and part[0] is int
             else part
@@ -191,7 +191,8 @@ def likeness(key: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple([part[:1] if type(part) is tuple and part[-1:] == (_SAME,) else part for part in key])
 
 
-def _is_tensor(part: Any) -> bool:
+def is_tensor(part: Any) -> bool:
+    """Whether a part of a key tells of a tensor."""
     return type(part) is tuple and len(part) == 6 and isinstance(part[1], Kind)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 import sys
-import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -31,7 +30,7 @@ from rushlight._engine.trace import stage_planning
 from rushlight._engine.trace.graph import whole
 from rushlight._engine.trace.passes import gradients
 from rushlight._engine.trace.passes.fusion import Fusing
-from rushlight._engine.trace.passes.memory import Arena, ArenaLayout, pinned
+from rushlight._engine.trace.passes.memory import Arena, ArenaLayout, Room, pinned
 from rushlight._engine.trace.passes.recompute import within
 from rushlight._engine.trace.passes.simplify import fold, once
 from rushlight._engine.trace.passes.verify import sources, unmoved, verify
@@ -245,11 +244,12 @@ class Program:
         self.backward: Part | None = None
         # In which order the dims of what a backward pass is given lay when it was recorded.
         self.orders = [] if traced is None else [order_of(g) for g in traced.given]
+        # Where gradients go: to a tensor of the function's, or to the argument at a place.
+        self.leaves: list[tuple[Tensor, int | None]] = []
         later: list[Entry] = []
         if traced is not None:
             found = list(traced.found)
             places = {id(t): place for place, t in enumerate(inputs)}
-            # Where gradients go: to a tensor of the function's, or to the argument at a place.
             self.leaves = [(leaf, places.get(id(leaf))) for leaf in traced.leaves]
             later = needed(traced.recorder.entries, found)
             self.backward = Part(traced.given, later, found)
@@ -263,11 +263,16 @@ class Program:
         self.forward = Part(inputs, gradients.straight(needed(recorder.entries, live), live), output)
         # What is the same at every replay.
         self.constants: list[Array] = []
+        self.folded: list[Entry] = []  # what that was made by
         self.parts = [self.forward] if self.backward is None else [self.forward, self.backward]
         # What was done, whatever the sizes; and what is done now.
         self.said = [[_told(e) for e in part.entries if e.kind != "mark"] for part in self.parts]
         self.fused = self._improved(Fusing(self.known, until))
         self.names = [[e.name for e in part.entries] for part in self.parts]
+        self._begin()
+
+    def _begin(self) -> None:
+        """What is known once it is settled, and as it runs."""
         # What is handed out where it is made, by its memory.
         self.lent: dict[int, Lent] = {}
         # Memory of others that a run writes to.
@@ -281,11 +286,27 @@ class Program:
         self.outside: frozenset[int] = frozenset()
         # Where a result stands for something else than memory of the program, by its id: see _stands.
         self._standing: dict[int, Any] = {}
-        self._latest: Any = None
         # Why it is not to run again, as a backward pass has shown.
         self.refusal = ""
-        # Held by the thread that replays.
-        self.busy = threading.Lock()
+        self.room = Room()
+
+    def with_parts(
+        self,
+        parts: list[Part],
+        folded: list[Entry],
+        numbers: dict[int, int],
+        laid: Results,
+        memory: dict[int, Any],
+        room: Room,
+    ) -> Program:
+        """A program, not settled, that does the same by these parts: at other sizes (sizes/)."""
+        made = copy.copy(self)
+        made.parts, made.folded, made.numbers, made.laid, made.memory = parts, folded, numbers, laid, memory
+        made.forward, made.backward = parts[0], parts[1] if parts[1:] else None
+        made.constants = [root(o) for e in folded for o in e.outs]
+        made._begin()
+        made.room = room
+        return made
 
     def _improved(self, fusing: Fusing) -> bool:
         """Lower, recompute, fuse; whether there was time for it, else the entries stay as they were."""
@@ -296,7 +317,9 @@ class Program:
 
         outputs = [part.output for part in self.parts]
         verified("recorded", [part.entries for part in self.parts])
-        recorded, self.constants = fold([part.entries for part in self.parts], outputs, self.known)
+        recorded, self.constants, self.folded = fold(
+            [part.entries for part in self.parts], outputs, self.known
+        )
         verified("constants", recorded, [part.entries for part in self.parts])
         lower = [fusing.lower(part) for part in recorded]
         verified("lowered", lower, recorded)
@@ -332,7 +355,7 @@ class Program:
         before = sources(listed) if settings.verify else []
         lent = self._lent()
         self.plan = ArenaLayout(listed, lent)
-        arena = Arena(self.plan)
+        arena = Arena(self.plan, self.room)
         self.arena = arena.array
         arena.places.update({key: (one.flat, 0) for key, one in lent.items()})
         numbers = {}
@@ -361,7 +384,8 @@ class Program:
         self.does = tuple([stage_planning.does(p.entries, p.steps) for p in self.parts])
         self.numbers, self.known, self._standing = numbers, {}, {}
         self.lent = {id(root(one.flat)): one for one in lent.values()}
-        own = {id(arena.array), *self.lent} | {id(root(a)) for part in self.parts for a in part.inputs}
+        made = roots([e.outs for e in self.entries if e.kind == "run"])
+        own = {id(root(arena.array)), *self.lent, *made}.union(*[roots(part.inputs) for part in self.parts])
         self.written = [
             a for e in self.entries if e.kind == "write" for a in arrays(e.operands) if id(root(a)) not in own
         ]
@@ -393,8 +417,7 @@ class Program:
     @property
     def pending(self) -> bool:
         """Whether the memory is still needed: the last replay's backward pass is still to come."""
-        node = None if self._latest is None else self._latest()
-        return node is not None and node.saved is not None
+        return self.room.pending
 
     def run(self, tensors: Sequence[Tensor]) -> Any:
         """The results for these inputs, of the recorded shapes and dtypes."""
@@ -406,7 +429,7 @@ class Program:
                 tuple([None if t._grad_node is None else (t._grad_node, t._output_nr) for t in ends]),
                 (self, saved([*self.guarded, *[tensors[n] for n in self.read_of_inputs]])),
             )
-            self._latest = weakref.ref(node)
+            self.room.latest = weakref.ref(node)
         output = self.results(tensors, node)
         if self.read_of_results and node is not None:
             found = results_of(output)

@@ -54,7 +54,7 @@ class Traced:
         orders: dict[int, tuple[int, ...]],
         own: bool = False,
     ) -> None:
-        self.given = [wrap(_values(t, orders.get(n)), t._kind) for n, t in enumerate(tracked)]
+        self.given = [wrap(values_like(t, orders.get(n)), t._kind) for n, t in enumerate(tracked)]
         self.leaves = leaves_of(tracked)
         self.recorder = Recorder(self.given, known, forward.room, forward.overflowed)
         self.recorder.owned.update(forward.owned)
@@ -77,7 +77,7 @@ class Traced:
                     g.engine.set_state(state)
 
 
-def _values(t: Tensor, order: tuple[int, ...] | None) -> Any:
+def values_like(t: Tensor, order: tuple[int, ...] | None) -> Any:
     """Numbers unlike each other, as a gradient program is compared on them, in this order or the result's."""
     found = np.empty_like(t._array)
     if order is not None and len(order) == found.ndim:

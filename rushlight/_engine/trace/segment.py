@@ -416,7 +416,7 @@ class Compiled:
 
         verified("recorded", entries)
         _compute_constants(entries, known)
-        (recorded,), self.constants = fold([entries], output, known)
+        (recorded,), self.constants, _ = fold([entries], output, known)
         verified("constants", recorded, entries)
         lower = fusing.lower(recorded)
         verified("lowered", lower, recorded)

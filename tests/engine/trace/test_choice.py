@@ -14,6 +14,7 @@ from rushlight._engine.tensors import tensor
 from rushlight._engine.trace import choice, matching, stage_planning
 from rushlight._engine.trace.compiled import _RESTS, AT_ONCE, Compiled
 from rushlight._engine.trace.guards import key_of, outline
+from rushlight._engine.trace.sizes.families import MOST
 
 
 def decided(monkeypatch, by_matching, eagerly):
@@ -198,8 +199,15 @@ def test_what_has_effects_at_one_size_is_not_recorded_at_others():
     assert [p.seconds > 0 for p in plans] == [True, False, False, False, False]
 
 
+class Shifted(torch.nn.Linear):
+    """A layer whose kernels are others at each size, so that no program is made of others' (sizes/)."""
+
+    def forward(self, x):
+        return super().forward(x) * (1 + 1 / x.shape[0])
+
+
 def test_other_sizes_wait_for_programs_until_these_would_have_paid():
-    model = torch.compile(torch.nn.Linear(3, 3))
+    model = torch.compile(Shifted(3, 3))
 
     def called(rows, times):
         for _ in range(times):
@@ -212,22 +220,22 @@ def test_other_sizes_wait_for_programs_until_these_would_have_paid():
             called(rows, 1)
     first = called(2, 2)
     assert [p.ready for p in model._runner.plans.values()] == [True, False, False, False]
-    for rows in range(3, 3 + AT_ONCE - 1):  # the first few have it as soon as they have come again
+    for rows in range(3, 2 + MOST):  # the first few have it as soon as they have come again
         called(rows, 3)
-    assert [p.ready for p in model._runner.plans.values()] == [True] * AT_ONCE
-    other = called(7, 3)
+    assert [p.ready for p in model._runner.plans.values()] == [True] * MOST
+    other = called(20, 3)
     assert not other.ready and not other.program and not other.calls
     leader = next(iter(model._runner.plans.values()))
     other.worked = leader.learnt / model._runner.trace.gain + 1
-    assert called(7, 4).ready and first is not other
+    assert called(20, 4).ready and first is not other
 
 
 def test_of_many_sizes_few_have_programs():
-    model = torch.compile(torch.nn.Linear(3, 3))
+    model = torch.compile(Shifted(3, 3))
     sizes = [2, 2, 2, 2, *range(3, 3 + 4 * AT_ONCE)]
     for rows in (*sizes, *sizes[4:], *sizes[4:]):
         model(torch.randn(rows, 3))
-    assert [p.ready for p in model._runner.plans.values()] == [True, *[False] * (4 * AT_ONCE)]
+    assert sum(p.ready for p in model._runner.plans.values()) <= MOST
 
 
 def test_integers_and_sizes_are_all_that_an_outline_leaves_out():
@@ -298,7 +306,7 @@ def test_other_sizes_are_recorded_once_and_compared_with_that_record(backwards):
                 assert all(torch.equal(p.grad, q.grad) for p, q in zip(eager.parameters(), own.parameters()))
             if size in (3, 7, 2):
                 assert _plan(compiled).ready == (call > 0)
-    assert [p.replays for p in compiled._runner.plans.values()] == [2, 3, 3, 3, 0]
+    assert [p.replays for p in compiled._runner.plans.values()] == [2, 3, 3, 3, 3]
 
 
 def test_a_size_at_which_other_things_are_done_is_recorded_twice():
@@ -310,7 +318,8 @@ def test_a_size_at_which_other_things_are_done_is_recorded_twice():
         for call in range(5):
             x = torch.randn(size)
             assert torch.equal(step(x), (x * 2 if size > 1 else x + 1).cumsum(0))
-            assert _plan(step).ready == (call >= (1 if size == 3 else 2))
+            # Of another path than the one that was expected there is no record the first time.
+            assert _plan(step).ready == (call >= (3 if size == 1 else 2))
 
 
 def test_what_writes_to_other_memory_at_a_size_is_recorded_twice():

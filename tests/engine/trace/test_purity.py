@@ -119,6 +119,13 @@ def test_effects_keep_a_function_as_it_is(what, capsys):
     assert what in found or "which may change unseen" in found, found
 
 
+def test_effects_of_programs_without_a_file_are_seen(capsys):
+    names = {}
+    exec("def f(x):\n    print('called')\n    return (x * 2).sum()", names)
+    assert "print() is called" in report(names["f"], torch.ones(3))
+    assert capsys.readouterr().out.count("called") >= 6
+
+
 def test_effects_happen_at_every_call():
     global COUNT
     COUNT = 0

@@ -62,6 +62,8 @@ def starts(
     batch: tuple[int, ...], operands: Sequence[tuple[tuple[int, ...], tuple[int, ...]]], size: int
 ) -> Array:
     """Where each matrix of a batch begins, in both operands and in the result."""
+    if not batch:
+        return np.zeros((1, len(operands) + 1), np.int64)
     steps = [
         [0] * (len(batch) + 2 - len(shape))
         + [0 if n == 1 else s for n, s in zip(shape[:-2], strides, strict=False)]

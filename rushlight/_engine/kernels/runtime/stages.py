@@ -155,9 +155,8 @@ def kernel(function: Any, operands: Sequence[Array], cores: Sequence[bool]) -> S
 @lru_cache(maxsize=1024)
 def _lines(layouts: Any, cores: tuple[bool, ...], threads: int) -> tuple[Array, Array] | None:
     """The jobs of an elementwise or row kernel, relative to its operands' starts."""
-    shape = np.broadcast_shapes(
-        *[own[:-1] if core else own for (own, _), core in zip(layouts, cores, strict=True)]
-    )
+    shapes = {own[:-1] if core else own for (own, _), core in zip(layouts, cores, strict=True)}
+    shape = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
     return team.lines(layouts, cores, shape, threads) or team.lines(layouts, cores, shape, 1)
 
 

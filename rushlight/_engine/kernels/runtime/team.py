@@ -274,6 +274,8 @@ def lines(
     every = _strides(walks, shape)
     axis, steps = _line(every, shape)
     outer, inner = shape[:axis], prod(shape[axis:])
+    if not axis and threads == 1:  # one job
+        return np.array([[0] * len(walks) + [inner, *extent]], np.int64), np.array([*steps, *rows], np.int64)
     if prod(outer) > _MOST_JOBS or (axis and threads > 1 and inner < _SHORTEST):
         return None
     if axis:
@@ -322,7 +324,9 @@ def _cuts(count: int, threads: int) -> Array:
 def _strides(lines: Sequence[Any], shape: tuple[int, ...]) -> Array:
     """The byte strides of all operands along all axes; 0 where an operand repeats."""
     padded = [
-        (0,) * (len(shape) - len(own))
+        strides
+        if own == shape
+        else (0,) * (len(shape) - len(own))
         + tuple([0 if n == 1 else s for n, s in zip(own, strides, strict=True)])
         for own, strides in lines
     ]

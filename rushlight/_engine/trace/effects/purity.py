@@ -34,12 +34,13 @@ from rushlight._engine.trace.effects.instructions import Noted, noted, own_dicts
 from rushlight._engine.trace.guards import Guards
 
 _PACKAGE = __file__.rpartition("_engine")[0]
-# "<string>" is where named tuples are made.
-_LIBRARIES = (os.path.dirname(np.__file__), os.path.dirname(dis.__file__), "<string>")
+_LIBRARIES = (os.path.dirname(np.__file__), os.path.dirname(dis.__file__))
 # What kernels are compiled with, which is not loaded before there are some.
 _COMPILER = f"{os.sep}llvmlite{os.sep}"
 # Of the standard library: functions that store only into what they have just made.
 _QUIET = ("/contextlib.py", "/functools.py", "/typing.py", "/abc.py", "/enum.py", "/_collections_abc.py")
+# How many instructions of a path are kept one by one.
+_MOST_PLACES = 1 << 16
 # Whether to stop looking for a while costs little: later Pythons change all code that has run.
 _TURNS = sys.version_info < (3, 12)
 _BUILTINS = frozenset(
@@ -87,14 +88,37 @@ _LAYERS = f"{os.sep}nn{os.sep}"
 _COMPREHENSIONS = ("<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>")
 
 
+class Path:
+    """Which functions and instructions ran, in order: `said` is equal for equal paths."""
+
+    def __init__(self) -> None:
+        self._latest: list[int] = []
+        self._before = 0
+        self.note = self._latest.append
+
+    def begins(self) -> None:
+        """Between instructions: what is known of the path so far takes little memory."""
+        if len(self._latest) > _MOST_PLACES:
+            self._before = self.said
+            self._latest.clear()
+
+    @property
+    def said(self) -> int:
+        """A digest of the path."""
+        return hash((self._before, *self._latest))
+
+
 class Watch:
     """What a call did: `found` is the first thing that a replay would leave out, "" if there is none.
 
     follows: each instruction is looked at as it runs; else the code of each function is, whole.
+    known: the path of a call that did nothing beside; of this one only the path is looked at, then.
     """
 
-    def __init__(self, guards: Guards) -> None:
+    def __init__(self, guards: Guards, known: int | None = None) -> None:
         self.found, self.follows = "", True
+        self.path, self.known = Path(), known
+        self._profiler = self if known is None else None
         # Whether a second record may tell what none can see.
         self.unsure = False
         self.guards = guards
@@ -106,8 +130,9 @@ class Watch:
         self._variables: dict[ContextVar[Any], Any] = {}
         # Of this package's layers.
         self._inside: set[CodeType] = set()
-        # Of code that has been seen, whether it is this package's.
-        self._known: dict[CodeType, bool] = {}
+        # Code that has been seen, by its id: this package's, and other (held, so that none takes its place).
+        self.engine: dict[int, CodeType] = {}
+        self._others: dict[int, CodeType] = {}
         # Whether it looks away for a while, and who follows instructions else.
         self._thread, self.rests, self._tracer = threading.get_ident(), False, sys.gettrace()
 
@@ -139,10 +164,12 @@ class Watch:
 
     def _is_engine(self, code: CodeType) -> bool:
         """Whether a function is this package's."""
-        known = self._known.get(code)
-        if known is None:
-            known = self._known[code] = _ours(code.co_filename)
-        return known
+        key = id(code)
+        if key in self.engine:
+            return True
+        if key not in self._others:
+            (self.engine if _ours(code.co_filename) else self._others)[key] = code
+        return key in self.engine
 
     def aside(self, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """call(*args, **kwargs), which does nothing that is to be looked at: nobody looks meanwhile."""
@@ -161,7 +188,7 @@ class Watch:
         if self.rests and threading.get_ident() == self._thread:
             self.rests = False
             sys.settrace(self._tracer)
-            sys.setprofile(self)
+            sys.setprofile(self._profiler)
 
     def _answers(self, frame: Any) -> None:
         """A function of this package tells its caller how something stands that is no argument's."""
@@ -250,10 +277,17 @@ class Watch:
 
     def wants(self, frame: Any) -> bool:
         """Whether a frame's instructions are looked at."""
+        self.path.begins()
         return not (self.found or self._is_engine(frame.f_code) or _for_us(frame))
+
+    def strays(self) -> bool:
+        """Whether the call went another way than the one that is known."""
+        return not self.follows or self.path.said != self.known
 
     def runs(self, frame: Any, step: Noted) -> None:
         """An instruction is about to run."""
+        if self.known is not None:
+            return
         if step.kind == "global":
             self.guards.use(frame.f_globals, step.variable, step.attributes)
             return
@@ -364,38 +398,45 @@ def _ours(filename: str) -> bool:
     return filename.startswith((_PACKAGE, "<rushlight", "<frozen")) or filename.endswith(_QUIET)
 
 
-def of_library(file: str) -> bool:
-    return file.startswith(_LIBRARIES) or _COMPILER in file
+def of_library(code: CodeType) -> bool:
+    """Whether a function is NumPy's, Python's or the kernels' compiler's, or makes a named tuple."""
+    file = code.co_filename
+    return file.startswith(_LIBRARIES) or _COMPILER in file or code.co_names == ("_tuple_new",)
 
 
 def _for_us(frame: Any) -> bool:
     """Whether a library's function runs on behalf of this package."""
-    if not of_library(frame.f_code.co_filename):
+    if not of_library(frame.f_code):
         return False
-    while frame is not None and of_library(frame.f_code.co_filename):
+    while frame is not None and of_library(frame.f_code):
         frame = frame.f_back
     return frame is not None and _ours(frame.f_code.co_filename)
 
 
 @contextmanager
-def watched(guards: Guards) -> Iterator[Watch]:
+def watched(guards: Guards, path: int | None = None) -> Iterator[Watch]:
     """Look at what Python does meanwhile in this thread; another profiler sees nothing of it.
+
+    path: that of a call which did nothing beside. Whether this one `strays` from it is all that is looked at:
+    on the same path, among things that guards hold to be the same, Python does the same.
 
     The caller sees to it that no garbage is collected: what is called then, callbacks and finalizers, is none
     of the function's doing.
     """
-    watch, before = Watch(guards), sys.getprofile()
-    gc.collect(0)  # what was there before is not young any more
+    watch, before = Watch(guards, path), sys.getprofile()
+    if path is None:
+        gc.collect(0)  # what was there before is not young any more
     try:
-        with following(watch.wants, watch.runs) as watch.follows:
-            if not watch.follows:
+        with following(watch.wants, watch.runs, watch.path.note, watch.engine) as watch.follows:
+            if not watch.follows and path is None:
                 watch.scan_known()
             if _TURNS and watch.follows:  # else a debugger sees all
                 FOLLOWERS.append(watch)
-            sys.setprofile(watch)
+            sys.setprofile(watch if path is None else None)
             yield watch
             sys.setprofile(None)
-        watch.tell()
+        if path is None:
+            watch.tell()
     finally:
         if watch in FOLLOWERS:
             FOLLOWERS.remove(watch)

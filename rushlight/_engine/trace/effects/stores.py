@@ -36,7 +36,7 @@ class Stores(Watch):
     def wants(self, frame: Any) -> bool:
         """Whether a frame's instructions are looked at: of functions that are the program's."""
         code = frame.f_code
-        looked_at = code.co_flags & CO_OPTIMIZED and not self.rests and not of_library(code.co_filename)
+        looked_at = code.co_flags & CO_OPTIMIZED and not self.rests and not of_library(code)
         return bool(looked_at) and super().wants(frame)
 
     def __call__(self, frame: Any, event: str, arg: Any) -> None:

@@ -39,7 +39,7 @@ def straight(entries: Sequence[Entry], output: Any) -> list[Entry]:
                 e = _joined(kept, Entry("call", take, ([(leaf, own, own._array)],), (), e.where))
             emptied.discard(id(leaf))
         elif e.kind == "call":
-            emptied |= _without_gradients(e)
+            emptied |= emptied_by(e)
         if e is not None:
             kept.append(e)
     return kept
@@ -47,13 +47,13 @@ def straight(entries: Sequence[Entry], output: Any) -> list[Entry]:
 
 def is_about_leaves(entry: Entry) -> bool:
     """Whether an entry only gives leaves gradients that steps have computed in place, or takes them away."""
-    return entry.kind == "call" and (entry.function is take or bool(_without_gradients(entry)))
+    return entry.kind == "call" and (entry.function is take or bool(emptied_by(entry)))
 
 
 def guard(guards: Any, entries: Sequence[Entry]) -> None:
     """Let calls whose gradients are computed where they stay be known by what their optimizers step."""
     for e in entries:
-        if e.kind == "call" and _without_gradients(e):
+        if e.kind == "call" and emptied_by(e):
             groups: Any = getattr(e.function, "__self__").param_groups
             guards.counts.append((groups, len(groups)))
             for group in groups:
@@ -88,7 +88,7 @@ def _alike(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     )
 
 
-def _without_gradients(entry: Entry) -> set[int]:
+def emptied_by(entry: Entry) -> set[int]:
     """The leaves that a call of an optimizer's zero_grad() leaves without a gradient."""
     optimizer: Any = getattr(entry.function, "__self__", None)
     if getattr(entry.function, "__name__", "") != "zero_grad" or entry.operands != (True,):

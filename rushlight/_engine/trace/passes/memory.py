@@ -32,6 +32,8 @@ _LINE = 64
 _MUCH = 1 << 16
 # An arena of so many bytes is worth a second plan.
 _LARGE = 1 << 24
+# Addresses for programs that share memory.
+_ROOM = 1 << 32
 # What programs make meanwhile lies here, the same for all; what runs left in it is lost.
 ARENA = memory_pages.Range()
 
@@ -295,11 +297,34 @@ class Relocation:
         return [self(v) for v in tree] if isinstance(tree, list) else tree
 
 
+class Room:
+    """Memory that programs run in, one at a time; latest: a weak reference to the node of the last run's
+    results, whose backward pass needs what the run has left there.
+
+    shared: the same memory for all of them, as much as the largest needs.
+    """
+
+    def __init__(self, shared: bool = False) -> None:
+        self._range = memory_pages.Range(_ROOM) if shared else None
+        self.busy = threading.Lock()  # held by the thread that runs one
+        self.latest: Any = None
+
+    @property
+    def pending(self) -> bool:
+        """Whether the memory is still needed: the last run's backward pass is still to come."""
+        node = None if self.latest is None else self.latest()
+        return node is not None and node.saved is not None
+
+    def arena(self, size: int) -> Array:
+        """Bytes for a program."""
+        return np.empty(size, np.uint8) if self._range is None else self._range.at(size)[:size]
+
+
 class Arena(Relocation):
     """The arena, with what the plan lays there."""
 
-    def __init__(self, plan: ArenaLayout) -> None:
-        self.array = np.empty(plan.size + _LINE, np.uint8)
+    def __init__(self, plan: ArenaLayout, room: Room) -> None:
+        self.array = room.arena(plan.size + _LINE)
         start = -pointer(self.array) % _LINE
         super().__init__({key: (self.array, start + place) for key, place in plan.places.items()})
 

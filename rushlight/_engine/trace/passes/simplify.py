@@ -16,14 +16,15 @@ from rushlight._engine.trace.recorder import Array, Entry, arrays, root, roots
 
 def fold(
     parts: Sequence[Sequence[Entry]], output: Any, owned: Container[int]
-) -> tuple[list[list[Entry]], list[Array]]:
-    """The entries without those that give the same at every replay, and what these gave.
+) -> tuple[list[list[Entry]], list[Array], list[Entry]]:
+    """The entries without those that give the same at every replay; what these gave; and these.
 
     output: what callers get, which is theirs to write to. owned: the memory of tensors.
     """
     entries = [e for part in parts for e in part]
     written = Counter(key for e in entries for key in (roots(e.outs) if e.kind == "run" else e.reads()))
     made, live, moved = roots([e.outs for e in entries]), roots(output) | pinned(entries), Relocation({})
+    folded: list[Entry] = []
 
     def constant(e: Entry) -> bool:
         outs = roots(e.outs)
@@ -36,11 +37,14 @@ def fold(
             and not any(key not in moved.places and (key in owned or key in made) for key in e.reads())
         )
         # A copy: the record's is known to whoever called.
-        moved.places.update((id(root(o)), (_bytes(o).copy(), 0)) for o in e.outs if fixed)
+        if fixed:
+            given = moved(e.operands)
+            moved.places.update((id(root(o)), (_bytes(o).copy(), 0)) for o in e.outs)
+            folded.append(Entry(e.kind, e.function, given, moved(e.outs), e.where))
         return bool(fixed)
 
     kept = [[_with(e, moved) for e in part if not constant(e)] for part in parts]
-    return kept, [memory for memory, _ in moved.places.values()]
+    return kept, [memory for memory, _ in moved.places.values()], folded
 
 
 def once(entries: Sequence[Entry], output: Any) -> list[Entry]:

@@ -1,0 +1,193 @@
+"""Calls at sizes that have no record get programs of those at other sizes, and the same bits as eager ones."""
+
+import pytest
+
+import rushlight as torch
+from rushlight import nn
+from rushlight._engine.core.settings import settings
+from rushlight._engine.trace.sizes import families, formulas
+from rushlight.nn import functional as F
+
+
+@pytest.fixture(autouse=True)
+def machine_code_from_the_start():
+    with settings.using(kernels="llvm"):
+        yield
+
+
+class Text(nn.Module):
+    """A little of all that models of texts do with lengths."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.places = nn.Embedding(20, 8), nn.Embedding(32, 8)
+        self.block = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.1, batch_first=True)
+        self.register_buffer("mask", torch.tril(torch.ones(32, 32)))
+        self.head = nn.Linear(8, 20, bias=False)
+
+    def forward(self, x):
+        length = x.shape[1]
+        h = self.words(x) + self.places(torch.arange(length))
+        h = self.block(h, src_mask=self.mask[:length, :length] == 0)
+        pad = torch.full((length, length), float("-inf")).triu(1)
+        weights = F.softmax(h @ h.transpose(1, 2) + pad, -1)
+        return self.head(torch.cat([weights @ h, h[:, :1]], 1)[:, :-1])
+
+
+def next_word(model, x):
+    return F.cross_entropy(model(x[:, :-1]).reshape(-1, 20), x[:, 1:].reshape(-1))
+
+
+def texts(counts, rounds=6, batch=3):
+    torch.manual_seed(7)
+    return [torch.randint(20, (batch, n)) for n in counts] * rounds
+
+
+def trained(how, data):
+    """Losses and parameters after steps; and the plans of what was compiled."""
+    torch.manual_seed(3)
+    model = Text()
+    optimizer = torch.optim.AdamW(model.parameters(), 0.01)
+    run = torch.compile(model) if how == "model" else model
+
+    def step(x):
+        optimizer.zero_grad()
+        loss = next_word(run, x)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        return loss
+
+    call = torch.compile(step) if how == "step" else step
+    torch.manual_seed(5)
+    losses = [call(x).item() for x in data]
+    runner = getattr(run if how == "model" else call, "_runner", None)
+    return (
+        losses,
+        [p.tolist() for p in model.parameters()],
+        [] if runner is None else [*runner.plans.values()],
+    )
+
+
+@pytest.mark.parametrize("how", ["step", "model"])
+def test_texts_of_other_lengths_are_not_recorded(how):
+    data = texts([5, 9, 7, 12, 6, 10])
+    losses, parameters, plans = trained(how, data)
+    assert [p.derived for p in plans] == [False] * families.FEWEST + [True] * 3
+    assert all(p.ready and p.replays for p in plans)
+    assert len({id(p.program.room) for p in plans[families.FEWEST :]}) == 1  # in the same memory
+    assert (losses, parameters) == trained("eager", data)[:2]
+
+
+def derived(function, args, fresh=3):
+    """Compiled and eager results of calls with each argument in turn, several times; and which have a program
+    of others'. The first `fresh` are learnt before others come.
+    """
+    compiled = torch.compile(function)
+    for _ in range(5):
+        for x in args[:fresh]:
+            assert torch.equal(compiled(x), function(x))
+    for _ in range(4):
+        for x in args:
+            assert torch.equal(compiled(x), function(x)), x.shape
+    return [p.derived for p in compiled._runner.plans.values()]
+
+
+def arguments(*counts, width=4):
+    torch.manual_seed(1)
+    return [torch.randn(n, width) for n in counts]
+
+
+def test_what_is_cut_at_a_length_is_recorded():
+    found = derived(lambda x: (x[:8] * 2).sum(), arguments(3, 5, 7, 6, 12))
+    assert found == [False, False, False, True, False]
+
+
+def test_what_python_does_at_some_sizes_only_is_done(capsys):
+    def noted(x):
+        if x.shape[0] > 10:
+            print("long")
+        return (x * 2).exp()
+
+    compiled, args = torch.compile(noted), arguments(3, 5, 7, 6, 12)
+    for _ in range(5):
+        for x in args[:4]:
+            compiled(x)
+    assert [p.derived for p in compiled._runner.plans.values()] == [False] * 3 + [True]
+    assert not capsys.readouterr().out
+    for _ in range(5):
+        assert torch.equal(compiled(args[4]), (args[4] * 2).exp())
+    assert capsys.readouterr().out.split() == ["long"] * 5
+
+
+def test_windows_that_move_by_several_elements():
+    torch.manual_seed(2)
+    layers = nn.Sequential(nn.Conv1d(4, 4, 3, stride=2), nn.ReLU(), nn.MaxPool1d(2))
+    images = [torch.randn(2, 4, n) for n in (9, 13, 17, 21, 14, 16, 22)]
+    with torch.no_grad():
+        found = derived(layers, images)
+    assert not any(found[4:])  # their results are shorter than a multiple
+
+
+def test_batches_of_images():
+    torch.manual_seed(2)
+    layers = nn.Sequential(nn.Conv2d(3, 4, 3, stride=2), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten())
+    with torch.no_grad():
+        assert derived(layers, [torch.randn(n, 3, 11, 11) for n in (5, 6, 7, 8, 12)])[3:] == [True, True]
+
+
+def test_recurrences_of_other_lengths():
+    torch.manual_seed(2)
+    layer = nn.LSTM(4, 4, batch_first=True)
+    with torch.no_grad():
+        found = derived(lambda x: layer(x)[0], [torch.randn(3, n, 4) for n in (5, 7, 9, 6, 11)])
+    assert found[3:] == [True, True]
+
+
+def test_sizes_that_were_alike_so_far():
+    def joined(x):
+        return (x @ x.T).relu()
+
+    squares = [torch.randn(n, n) for n in (5, 7, 9, 6)]
+    assert derived(joined, [*squares, torch.randn(6, 9)]) == [False] * 3 + [True, False]
+
+
+def test_turned_arguments():
+    def summed(x):
+        return (x * 2).sum(1) + x[:, 0]
+
+    found = derived(summed, [*arguments(5, 7, 9, 6), *[x.T for x in arguments(4, 4, width=6)]])
+    assert found[3]
+
+
+def test_what_has_changed_is_seen():
+    torch.manual_seed(2)
+    layer = nn.Linear(4, 4)
+    compiled = torch.compile(layer)
+    args = arguments(5, 7, 9, 6, 12)
+    for change in (lambda: None, lambda: layer.requires_grad_(False), lambda: setattr(layer, "bias", None)):
+        change()
+        for _ in range(6):
+            for x in args:
+                assert torch.equal(compiled(x), layer(x))
+    assert sum(p.derived for p in compiled._runner.plans.values()) == 2
+
+
+@pytest.mark.parametrize(
+    ("row", "columns", "at", "number"),
+    [
+        ((20, 28, 36), [(5, 7, 9)], (6,), 24),
+        ((16, 36, 64), [(5, 7, 9)], (6,), 25),  # (n - 1) squared
+        ((75, 147, 72), [(5, 7, 6), (3, 3, 2)], (4, 10), 160),  # n squared, b times
+    ],
+)
+def test_numbers_follow_from_sizes(row, columns, at, number):
+    assert formulas.formula(row, columns)((*range(len(at)),), at) == number
+
+
+def test_numbers_that_follow_from_no_product():
+    with pytest.raises(formulas.Unlike, match="no product"):
+        formulas.formula((2, 3, 4), [(5, 7, 10)])
+    half = formulas.formula((5, 6, 7), [(10, 12, 14)])
+    with pytest.raises(formulas.Unlike, match="no whole multiple"):
+        half((0,), (13,))
