@@ -146,6 +146,8 @@ class ExportedProgram:
         self._verifiers = [torch._export.verifier.TrainingIRVerifier]
         # Relations of sizes that decided what the program did, and are no bounds.
         self._guards: list[Relation] = []
+        # Whether the graph asserts such relations, so far as it can.
+        self._deferred = False
 
     @property
     def verifiers(self) -> list[type[Any]]:

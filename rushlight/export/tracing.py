@@ -601,6 +601,7 @@ def _assembled(call: _Call, record: _Record) -> ExportedProgram:
     fakes = Fakes(record.listener.numbers, call.mode)
     fakes.module(made.graph_module)
     fakes.bindings()
+    made._deferred = call.deferred
     made._guards = [r for r in record.listener.numbers.kept if r.sign == "!=" or r.has_operations()]
     return made
 
@@ -664,7 +665,7 @@ def recorded(
     if program is None:
         return call.exported()
     call.symbols, call.again, call.asked = [s for s in program._symbols if s.places], True, program._guards
-    call.names = program._forward_names
+    call.names, call.deferred = program._forward_names, program._deferred
     call.held = [
         (s, own.of(program._tensor(s.target)))
         for s in program.graph_signature.input_specs

@@ -210,8 +210,7 @@ class SizeNodes:
         made = self._earlier(mark)
         with self.graph.inserting_before(mark):
             node = self._relation(relation, made)
-        for e, own in made.items():
-            self._made.setdefault(e, own)
+        self._made.update(made)  # also in the place of nodes that come later
         between = behind.next
         while between is not mark:
             between.meta["asserts"], between = True, between.next
