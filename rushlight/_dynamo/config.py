@@ -4,7 +4,8 @@ are asked for another graph say `recompile_limit`, `assume_static_by_default`, `
 `fail_on_recompile_limit_hit` refuses what comes after the limit; with `suppress_errors` a graph that they
 fail on runs as it is, and with `trace_numpy` NumPy's functions of a call's arrays are ops in their
 graphs, unless the function names functions of other extension modules, which need
-NumPy's own. Others change nothing: what cannot be compiled runs as Python; rushlight.explain says why.
+NumPy's own. `do_not_emit_runtime_asserts`: exported programs check relations of sizes before they run, not
+by nodes. Others change nothing: what cannot be compiled runs as Python; rushlight.explain says why.
 """
 
 import sys
@@ -17,7 +18,7 @@ from rushlight.utils._config_module import patcher
 suppress_errors = False
 verbose = False
 cache_size_limit = recompile_limit = 8
-capture_scalar_outputs = False
+capture_scalar_outputs = do_not_emit_runtime_asserts = False
 trace_numpy = True
 assume_static_by_default = automatic_dynamic_shapes = True
 error_on_recompile = False

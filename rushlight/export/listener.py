@@ -401,13 +401,23 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places, Regions):
             return self._cut(t, items)
         if not isinstance(index, tuple) and items[0] == slice(None) and t.dim():
             return ROWS["slice"](t, 0, 0, sys.maxsize, 1)
+        if self.as_first(lambda: any_symbolic(items)):
+            return self._cut(t, items, None, True)
         found = self._cut(t, items, lambda part, dim: self.as_first(lambda: changes(self, part, dim)))
         return (
             found if found is not t else self.told(overloads.named("torch.ops.aten.alias.default"), (t,), {})
         )
 
-    def _cut(self, t: Any, items: tuple[Any, ...], whole: Callable[[Any, int], bool] | None = None) -> Any:
-        """The part of a tensor that brackets give. whole(part, dim): whether a slice of all is told."""
+    def _cut(
+        self,
+        t: Any,
+        items: tuple[Any, ...],
+        whole: Callable[[Any, int], bool] | None = None,
+        as_written: bool = False,
+    ) -> Any:
+        """The part of a tensor that brackets give. whole(part, dim): whether a slice of all is told.
+        as_written: bounds that are not written are not told, as in PyTorch where others are symbolic.
+        """
         missing = t.dim() - sum(i is not None and i is not ... for i in items)
         at = next((place for place, i in enumerate(items) if i is ...), len(items))
         found, dim = t, 0
@@ -420,8 +430,9 @@ class Listener(Subgraphs, Lowering, MadeOfNumbers, Places, Regions):
             elif isinstance(item, torch.Tensor):  # its number is not known: an index tensor without dims
                 found, dim = ROWS["index"](found, (None,) * dim + (item,)), dim - 1
             elif item != slice(None) or (not between and whole is not None and whole(found, dim)):
-                end = sys.maxsize if item.stop is None else item.stop
-                found = ROWS["slice"](found, dim, item.start or 0, end, item.step or 1)
+                end = sys.maxsize if item.stop is None and not as_written else item.stop
+                start = item.start if as_written else item.start or 0
+                found = ROWS["slice"](found, dim, start, end, item.step or 1)
             dim += 1
         return found
 

@@ -159,7 +159,8 @@ def _exported(
     with modules_as_inputs((args, kwargs)), stand_ins.within(mod):
         own_args, own_kwargs = _mapped(stand_ins.of, (args, kwargs))
         call = _Call(mod, own_args, own_kwargs, given, failures=failures)
-        call.mode, call.preserved, call.deferred = stand_ins.mode, tuple(preserved), deferred
+        call.mode, call.preserved = stand_ins.mode, tuple(preserved)
+        call.deferred = deferred and not torch._dynamo.config.do_not_emit_runtime_asserts
         found = call.exported()
     call.leaks.tell()
     if stand_ins.mode is not None:
@@ -665,7 +666,8 @@ def recorded(
     if program is None:
         return call.exported()
     call.symbols, call.again, call.asked = [s for s in program._symbols if s.places], True, program._guards
-    call.names, call.deferred = program._forward_names, program._deferred
+    call.names = program._forward_names
+    call.deferred = program._deferred and not torch._dynamo.config.do_not_emit_runtime_asserts
     call.held = [
         (s, own.of(program._tensor(s.target)))
         for s in program.graph_signature.input_specs
