@@ -61,6 +61,7 @@ _HOMES = {
     "parse_schema": ("jit.compiler.parsed_schema", "parse_schema"),
     "_jit_get_all_schemas": ("jit.compiler.parsed_schema", "all_schemas"),
     "_dispatch_has_kernel_for_dispatch_key": ("library.registration", "has_kernel"),
+    "_dispatch_get_registrations_for_dispatch_key": ("library.registration", "registrations"),
     "_EnablePythonDispatcher": ("_dispatch.python", "EnablePythonDispatcher"),
     "_AutoDispatchBelowAutograd": ("library.below", "AutoDispatchBelowAutograd"),
     "_get_autograd_fallback_mode": ("library.fallback", "get_mode"),

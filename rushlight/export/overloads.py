@@ -64,6 +64,11 @@ def overloads(name: str) -> dict[str, Overload]:
     return {schema.overload: Overload("aten", schema) for schema in made}
 
 
+def all_names() -> list[str]:
+    """The names of PyTorch's ops."""
+    return list(_lines().keys() | _recorded().keys())
+
+
 def composites() -> list[str]:
     """The names of which PyTorch makes an overload of other ops."""
     return [name for name in _lines() if any(made for _, made, _ in _recorded().get(name, ()))]

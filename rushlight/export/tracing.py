@@ -28,7 +28,7 @@ from rushlight.export.numbers.symbolic import SYMBOLIC, Numbers
 from rushlight.export.numbers.violations import constraints_violated
 from rushlight.export.overloads import Overload, named
 from rushlight.export.program import ExportedModule, ExportedProgram
-from rushlight.export.recording import shapes_given, strictness
+from rushlight.export.recording import shapes_given, side_effects, strictness
 from rushlight.export.recording.asked import sizes_of
 from rushlight.export.recording.comparing import alike, equal
 from rushlight.export.recording.fakes import Fakes
@@ -98,7 +98,7 @@ def export(
     if not strict:
         return _exported(*given)
     strictness.check(mod)
-    with strictness.told():
+    with strictness.told(), side_effects.put_back(mod):
         return _exported(*given)
 
 
@@ -679,6 +679,8 @@ def recorded(
         raise UserError(UserErrorType.CONSTRAINT_VIOLATION, call.violated(error)) from error
     made._state_dict, made._constants = program._state_dict, {**program._constants, **made._constants}
     made._calls = renamed(program, made, call.known)
+    if not call.deferred:
+        made._guards += [r for r in program._guards if r not in made._guards]
     for old, new in zip(program.graph.find_nodes(op="placeholder"), made.graph.nodes, strict=False):
         if "custom" in old.meta and old.name == new.name:
             new.meta["custom"] = old.meta["custom"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from rushlight.export.overloads import overloads, recorded
+from rushlight.export.overloads import all_names, overloads, recorded
 
 
 def checked(library: Any, op_name: Any, fn: Any, dispatch_key: str) -> str:
@@ -81,3 +81,24 @@ def get_kernel(op: Any, dispatch_key: Any) -> Any:
     if found is None:
         raise RuntimeError(f"operator {op} does not exist, or has nothing for the key {key}")
     return SimpleNamespace(call_boxed=lambda keys, *args, **kwargs: found(*args, **kwargs))
+
+
+def registrations(dispatch_key: str = "") -> list[str]:
+    """The ops ("aten::add.Tensor", a program's own by their names) that have a function for a dispatch key;
+    without one, all.
+    """
+    from rushlight.library import _OPS  # it imports this file
+
+    found = [
+        f"aten::{name}.{overload}".removesuffix(".default")
+        for name in all_names()
+        for overload, op in recorded(name).items()
+        if not dispatch_key or op.has_kernel_for_dispatch_key(dispatch_key)
+    ]
+    own = [
+        f"{name}.{overload}".removesuffix(".default")
+        for name, of in _OPS.items()
+        for overload, op in of.items()
+        if not dispatch_key or dispatch_key in op._kernels
+    ]
+    return found + own

@@ -9,6 +9,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.callers import warn
+from rushlight._engine.core.recording import TAPE
 from rushlight._engine.lazy import package
 from rushlight._engine.tensors.foreign import foreign, handed
 from rushlight._engine.tensors.tensor import Tensor
@@ -117,6 +118,12 @@ def _assert_async(input: Tensor, assert_msg: str | None = None) -> None:
     raises at once here, as on PyTorch's CPU.
     """
     if input.device.type == "meta":
+        return
+    listener: Any = getattr(TAPE[-1], "to", None) if TAPE else None
+    if listener is not None and not listener.depth:  # an op of the program that is exported
+        form = torch.ops.aten._assert_async
+        given = (input,) if assert_msg is None else (input, assert_msg)
+        listener.told(form.default if assert_msg is None else form.msg, given, {})
         return
     if input.numel() != 1:
         bool(input)  # which raises, in PyTorch's words

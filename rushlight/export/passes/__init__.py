@@ -13,6 +13,13 @@ from rushlight.fx.graph_module import GraphModule
 __all__ = ["move_to_device_pass"]
 
 
+def unsafe_remove_auto_functionalized_pass(ep: ExportedProgram) -> ExportedProgram:
+    """The program, whose ops of programs' own write into what they are given: as all programs here have them,
+    where PyTorch's have another op around, which copies.
+    """
+    return ep
+
+
 def move_to_device_pass(ep: ExportedProgram, location: Any) -> ExportedProgram:
     """The program itself, with its tensors and what its ops are told of devices moved to a device.
 
