@@ -121,7 +121,8 @@ def _assert_async(input: Tensor, assert_msg: str | None = None) -> None:
         return
     listener: Any = getattr(TAPE[-1], "to", None) if TAPE else None
     if listener is not None and not listener.depth:  # an op of the program that is exported
-        form = torch.ops.aten._assert_async
+        aten: Any = torch.ops.aten
+        form = aten._assert_async
         given = (input,) if assert_msg is None else (input, assert_msg)
         listener.told(form.default if assert_msg is None else form.msg, given, {})
         return
