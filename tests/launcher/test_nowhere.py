@@ -26,7 +26,7 @@ def test_imports_by_any_way():
     from torch.nn.quantized.modules.conv import Conv2d
     from torch.distributed._tensor.placement_types import Shard
     from torch.distributed._tensor.device_mesh import init_device_mesh
-    import torch._inductor.lowering, torch.ops, torch._library.fake_profile
+    import torch._inductor.lowering, torch.ops, torch._dynamo.graph_region_tracker
     print(torch.ao.quantization is quantization, quantization.QConfig is QConfig, PipelineStage.__name__)
     print(torch.nn.modules.conv.Module is torch.nn.Module, torch.distributed._tensor is torch.distributed.tensor)
     """
@@ -46,7 +46,7 @@ def test_what_it_can_be_used_for():
     absent = torch.ao.quantization.backend_config.BackendConfig
     assert (
         placeholders.is_absent(absent)
-        and placeholders.is_absent(torch._library.fake_profile)
+        and placeholders.is_absent(torch._dynamo.graph_region_tracker)
         and not placeholders.is_absent(torch.nn.Linear)
     )
     assert typing.get_args(typing.Optional[absent]) == (absent, type(None))
@@ -66,9 +66,12 @@ def test_what_it_can_be_used_for():
 
 
 def test_kinds():
-    assert issubclass(torch._library.fake_profile.MissingOpProfile, Exception)
+    assert issubclass(torch._dynamo.graph_region_tracker.NodeHashException, Exception)
     assert torch.ao.quantization.QuantType.STATIC is not torch.ao.quantization.QuantType.DYNAMIC
-    assert torch._library.fake_profile.OpProfile.__module__ == "torch._library.fake_profile"
+    assert (
+        torch._dynamo.graph_region_tracker.GraphRegionTracker.__module__
+        == "torch._dynamo.graph_region_tracker"
+    )
 
 
 def test_decorators_leave_the_refusal_to_the_call():
@@ -109,25 +112,25 @@ def test_the_table_is_in_order():
 
 
 def test_who_asks_by_hasattr_is_told_no():
-    from rushlight._library.fake_profile import OpProfile
+    from rushlight._dynamo.graph_region_tracker import GraphRegionTracker
 
-    profile = torch._library.fake_profile
-    assert not hasattr(profile, "OpProfile")
-    assert profile.OpProfile is OpProfile is getattr(profile, "OpProfile", None)
+    tracker = torch._dynamo.graph_region_tracker
+    assert not hasattr(tracker, "GraphRegionTracker")
+    assert tracker.GraphRegionTracker is GraphRegionTracker is getattr(tracker, "GraphRegionTracker", None)
     assert hasattr(torch, "compile")
 
 
 def test_objects_at_the_top_of_a_module(tmp_path):
     (tmp_path / "mentions.py").write_text(
-        "from torch._library.fake_profile import OpProfile, TensorMetadata\n"
-        "made = OpProfile(metadata=TensorMetadata.of(None), f=None)\n"
+        "from torch._dynamo.graph_region_tracker import GraphRegionTracker, InputPickler\n"
+        "made = GraphRegionTracker(metadata=InputPickler.of(None), f=None)\n"
     )
     told = run(
         f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import mentions\n"
         "try: mentions.made()\n"
-        "except NotImplementedError as error: print(str(error)[:37])"
+        "except NotImplementedError as error: print(str(error)[:53])"
     )
-    assert told == "torch._library.fake_profile.OpProfile\n"
+    assert told == "torch._dynamo.graph_region_tracker.GraphRegionTracker\n"
 
 
 def test_modules_of_backends_settings_and_older_spellings():
