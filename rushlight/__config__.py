@@ -25,6 +25,11 @@ def show() -> str:
     return "\n".join(["Rushlight runs on:", *[f"  - {name}: {value}" for name, value in rows.items()], ""])
 
 
+def _cxx_flags() -> str:
+    """The flags of a C++ compiler, which none of this was built by: none."""
+    return ""
+
+
 def parallel_info() -> str:
     """How many threads there are, and the variables of the environment that said so."""
     return "\n".join(

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from enum import Enum
 from functools import partial, singledispatch
+from importlib import import_module
 from inspect import Parameter, Signature, signature
 from typing import Any
 from weakref import finalize, proxy
@@ -188,7 +189,7 @@ class CustomOpDef:
         """Call the op, by the overload that the arguments fit."""
         *others, op = (op for op in self._overloads.values() if op._signature)
         for other in others:
-            with suppress(RuntimeError):
+            with suppress(RuntimeError, TypeError):
                 other._bound(args, kwargs)
                 op = other
                 break
@@ -380,8 +381,9 @@ def custom_op(
     """
     _entry(name)
 
-    def make(fn: Callable[..., Any]) -> CustomOpDef:
-        _OPS[name].clear()
+    def make(fn: Callable[..., Any]) -> Any:
+        base, _, overload = name.partition(".")
+        _OPS[base].pop(overload or "default", None)
         op = _entry(name)
         op._init_fn, op._opaque = fn, True
         op._mutates = {mutates_args} if isinstance(mutates_args, str) else set(mutates_args)
@@ -391,7 +393,7 @@ def custom_op(
             op._only_writes = bool(op._mutates) and op._signature.return_annotation in (None, "None")
         else:
             op._only_writes = "!" in schema and schema.rstrip().endswith("-> ()")
-        return op
+        return op if not overload else import_module("rushlight.library.overload").OfOverload(op, name)
 
     return make if fn is None else make(fn)
 

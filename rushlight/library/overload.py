@@ -72,7 +72,8 @@ def _inferred(of: Any, name: str, overload: str) -> Schema:
     """The signature that a function's annotations tell; of parameters without any, what is known of them."""
     kernel = next(iter(of._kernels.values()))
     try:
-        return parsed(name + infer_schema(kernel, mutates_args=of._mutates), of._namespace)
+        whole = name if overload == "default" else f"{name}.{overload}"
+        return parsed(whole + infer_schema(kernel, mutates_args=of._mutates), of._namespace)
     except (ValueError, KeyError):
         params = tuple(
             Param(
@@ -85,3 +86,22 @@ def _inferred(of: Any, name: str, overload: str) -> Schema:
         )
         text = f"{name}({', '.join(p.name for p in params)}) -> Tensor"
         return Schema(name, overload, params, text, of._namespace)
+
+
+class OfOverload:
+    """An op of custom_op whose name says an overload, "mylib::square.out": a call is this overload's, where
+    the op beside it (torch.ops.mylib.square) takes the overload that fits.
+    """
+
+    def __init__(self, op: Any, name: str) -> None:
+        self._op, self._overload_name = op, name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the overload."""
+        return self._op._call(args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(vars(self)["_op"], name)
+
+    def __repr__(self) -> str:
+        return f"<CustomOpDef({self._overload_name})>"

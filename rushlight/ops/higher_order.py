@@ -3,6 +3,7 @@
 from rushlight._higher_order_ops._invoke_quant import invoke_quant_packed
 from rushlight._higher_order_ops.cond import cond_op as cond
 from rushlight._higher_order_ops.map import map_impl
+from rushlight._higher_order_ops.out_dtype import out_dtype
 from rushlight._higher_order_ops.scan import scan_op as scan
 from rushlight._higher_order_ops.while_loop import (
     while_loop_op as while_loop,
@@ -19,6 +20,7 @@ __all__ = [
     "cond",
     "invoke_quant_packed",
     "map_impl",
+    "out_dtype",
     "scan",
     "tag_activation_checkpoint",
     "while_loop",

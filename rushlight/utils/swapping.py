@@ -22,14 +22,13 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
             raise RuntimeError(f"Cannot swap {name} because it has weakref associated with it")
     if _slots(type(t1)) != _slots(type(t2)):
         raise RuntimeError("Cannot swap t1 and t2 if they have different slots")
-    classes, attributes = (type(t1), type(t2)), (dict(t1.__dict__), dict(t2.__dict__))
+    classes, attributes = (type(t1), type(t2)), (t1.__dict__, t2.__dict__)
     states = _state(t1), _state(t2)
     for t, cls, given, state in zip(
         (t1, t2), reversed(classes), reversed(attributes), reversed(states), strict=True
     ):
         t.__class__ = cls
-        t.__dict__.clear()
-        t.__dict__.update(given)
+        t.__dict__ = given
         for name in _slots(cls):
             if name in state:
                 setattr(t, name, state[name])
