@@ -28,9 +28,14 @@ __all__ = [
 def _clamped(low: Any, high: Any) -> Callable[..., Any]:
     def run(self: Any, *bounds: Any) -> Any:
         given = bounds or (low, high)
-        return torch.clamp(self, given[0], given[1])
+        return torch.clamp(self, *given) if self.is_floating_point() else _whole_clamp(self, *given)
 
     return run
+
+
+def _whole_clamp(x: Any, low: Any, high: Any) -> Any:
+    """hardtanh of integers, whose bounds are theirs: their fractions are dropped."""
+    return torch.clamp(x, int(low), int(high))
 
 
 def _of_row(name: str) -> Callable[..., Any]:
@@ -56,8 +61,8 @@ _OWN: dict[str, Callable[..., Any]] = {
     "_softmax.default": lambda x, dim, half_to_float: _softmax(x, dim),
     "_log_softmax.default": lambda x, dim, half_to_float: _log_softmax(x, dim),
     "mse_loss.default": lambda x, y, reduction=1: _reduced((x - y) ** 2, reduction),
-    "rsub.Scalar": lambda x, other, alpha=1: other - x * alpha,
-    "rsub.Tensor": lambda x, other, *, alpha=1: other - x * alpha,
+    "rsub.Scalar": lambda x, other, alpha=1: _difference(other, x, alpha),
+    "rsub.Tensor": lambda x, other, *, alpha=1: _difference(other, x, alpha),
     "native_layer_norm.default": lambda *args: _layer_norm(*args),
     "outer.default": decomposed.outer,
     "linear.default": decomposed.linear,
@@ -65,13 +70,19 @@ _OWN: dict[str, Callable[..., Any]] = {
 }
 
 
+def _difference(a: Any, b: Any, alpha: Any) -> Any:
+    """a - alpha * b by the op of that name: `-` with a number on its left is rsub again."""
+    sub: Any = torch.ops.aten.sub.Tensor
+    return sub(a, b) if alpha == 1 else sub(a, b, alpha=alpha)
+
+
 def _softmax(x: Any, dim: int) -> Any:
-    raised = torch.exp(x - torch.amax(x, dim, keepdim=True))
+    raised = torch.exp(x - torch.amax(x, dim, keepdim=True) if x.numel() else x)
     return raised / torch.sum(raised, dim, keepdim=True)
 
 
 def _log_softmax(x: Any, dim: int) -> Any:
-    shifted = x - torch.amax(x, dim, keepdim=True)
+    shifted = x - torch.amax(x, dim, keepdim=True) if x.numel() else x
     return shifted - torch.log(torch.sum(torch.exp(shifted), dim, keepdim=True))
 
 

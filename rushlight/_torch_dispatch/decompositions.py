@@ -13,6 +13,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.layout import infer_size, view_strides
+from rushlight._torch_dispatch import gradients
 from rushlight._torch_dispatch.backward_ops import INSIDE
 from rushlight.export import spellings
 
@@ -252,6 +253,8 @@ def interpolate(
         size = [math.floor(n * scale) for n, scale in zip(input.shape[2:], scales, strict=True)]
     whole = [size] * dims if isinstance(size, int) else list(size)
     op = getattr(torch.ops.aten, spelled).default
+    if gradients.is_opened(op, [input]):
+        return NotImplemented  # it would come back as what it is made of
     if mode.startswith("nearest"):
         return op(input, whole, *scales)
     return op(input, whole, bool(align_corners), *scales)

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 import rushlight as torch
 from rushlight._engine.autograd.function import Function, FunctionMeta, run
 from rushlight._engine.autograd.node import Node
+from rushlight._engine.dispatch.interpreters import STACK
+from rushlight._engine.dispatch.runners.array_bodies import tracked
 from rushlight._torch_dispatch.backward_ops import INSIDE
 from rushlight._torch_dispatch.translation import RUN
 
@@ -140,6 +142,12 @@ def whole(handler: Handler, op: Any, args: tuple[Any, ...], kwargs: dict[str, An
 def has_rule(op: Any) -> bool:
     """Whether an op's gradient is written here."""
     return not INSIDE.depth and op.namespace == "aten" and rule_of(op._schema) is not None
+
+
+def is_opened(op: Any, values: list[Any]) -> bool:
+    """Whether who listens is told of what an op is made of, since its gradient is not written here."""
+    modes = STACK.modes
+    return bool(modes) and getattr(modes[-1], "_opens", False) and not has_rule(op) and tracked(values)
 
 
 def rule_of(schema: Any) -> Rule | None:

@@ -17,7 +17,6 @@ from rushlight._engine.core.layout import suggests
 from rushlight._engine.dispatch import interpreters, methods as plain_methods, overrides
 from rushlight._engine.dispatch.method_overrides import unasked
 from rushlight._engine.dispatch.replaced_methods import ReplacedMethods
-from rushlight._engine.dispatch.runners.array_bodies import tracked
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, Tensor, lookup
 from rushlight._torch_dispatch import backward_ops, classes, delivery, gradients
@@ -79,8 +78,7 @@ def called(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             return found
     if not (modes or (interpreters.BELOW and interpreters.CLASSES.below)) or not _told_whole(op):
         return op.function(**bound)
-    opens = bool(modes) and getattr(modes[-1], "_opens", False) and not gradients.has_rule(op)
-    if opens and tracked([*args, *kwargs.values()]):
+    if gradients.is_opened(op, [*args, *kwargs.values()]):
         return op.function(**bound)
     return _asked(op, args, kwargs, lambda: op.function(**bound), None)
 

@@ -381,3 +381,14 @@ def test_traces_keep_backward_ops_whole():
     traced = torch.jit.trace(function, (torch.ones(3), torch.randn(3)))
     grad, x = torch.full((3,), 2.0), torch.randn(3)
     torch.testing.assert_close(traced(grad, x), function(grad, x))
+
+
+@pytest.mark.parametrize("mode", ["nearest", "trilinear"])
+def test_upsampling_at_sizes_that_may_change(mode):
+    x = torch.randn(1, 2, 2, 3, 2, requires_grad=True)
+    enlarged = torch.nn.functional.interpolate
+    found = aot_function(lambda x: enlarged(x, size=4, mode=mode), lambda g, _: g, dynamic=True)(x)
+    wanted = enlarged(x, size=4, mode=mode)
+    torch.testing.assert_close(found, wanted)
+    (grad,), (known,) = (torch.autograd.grad(t.square().sum(), x) for t in (found, wanted))
+    torch.testing.assert_close(grad, known)

@@ -26,3 +26,11 @@ def test_reads(name, dim):
 def test_numbers_are_not_joined():
     with pytest.raises(RuntimeError, match="zero-dimensional tensor .* cannot be concatenated"):
         torch.vmap(lambda a, b: torch.cat([a, b]))(torch.ones(3), torch.ones(3))
+
+
+def test_rows_are_drawn_at_once_as_they_lie_in_memory():
+    x = torch.rand(6, 4)
+    torch.manual_seed(1)
+    found = torch.vmap(lambda row: torch.multinomial(row, 3), in_dims=1, randomness="different")(x)
+    torch.manual_seed(1)
+    assert torch.equal(found, torch.multinomial(x.mT, 3))

@@ -318,3 +318,21 @@ def test_sets_of_dispatch_keys():
         and some.remove(keys.Meta) == _C.DispatchKeySet(keys.CPU)
     )
     assert not _C._dispatch_tls_local_exclude_set().has(keys.Python)
+
+
+def test_an_overload_by_its_name():
+    @torch.library.custom_op("tests_overloads::scaled.twice", mutates_args=())
+    def twice(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    @torch.library.custom_op("tests_overloads::scaled", mutates_args=())
+    def scaled(x: torch.Tensor, by: int) -> torch.Tensor:
+        return x * by
+
+    twice.register_autograd(lambda ctx, grad: grad * 7)
+    x, op = torch.ones(2, requires_grad=True), torch.ops.tests_overloads.scaled
+    assert twice(x).tolist() == op.twice(x).tolist() == op(x).tolist() == [2, 2]
+    assert scaled(x, 3).tolist() == op(x, 3).tolist() == [3, 3]
+    assert str(op.twice._schema) == "tests_overloads::scaled.twice(Tensor x) -> Tensor"
+    twice(x).sum().backward()
+    assert x.grad.tolist() == [7, 7]

@@ -104,3 +104,11 @@ def test_copies_are_made_of_something_of_their_own() -> None:
         copies = [copy.deepcopy(a), copy.copy(a), pickle.loads(pickle.dumps(a)), torch.load(file)]
         assert [c.__dict__ for c in copies] == [{}] * 4
         assert len({number, *[c._cdata for c in copies]}) == 5
+
+
+def test_attributes_go_over_as_the_dictionary_that_holds_them():
+    a, b = torch.rand(2), torch.rand(3, 3)
+    b.note = "of b"
+    held = a.__dict__, b.__dict__
+    torch.utils.swap_tensors(a, b)
+    assert (b.__dict__, a.__dict__) == held and a.__dict__ is held[1] and a.note == "of b"

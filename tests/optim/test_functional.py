@@ -235,3 +235,25 @@ def test_fused_steps_with_momentum():
         optimizer.step()
         torch._fused_sgd_([own], [grad], [buffer], maximize=False, is_first_step=first, **options)
     assert torch.allclose(own, p.detach()) and torch.allclose(buffer, optimizer.state[p]["momentum_buffer"])
+
+
+def test_optimizers_of_handed_gradients():
+    from rushlight.distributed.optim.functional_adam import _FunctionalAdam
+
+    from rushlight.distributed.optim import as_functional_optim
+    from rushlight.distributed.optim.utils import functional_optim_map
+
+    for cls in functional_optim_map:
+        own = torch.ones(3, requires_grad=True)
+        given = torch.ones(3, requires_grad=True)
+        steps, handed = cls([own], lr=0.1), as_functional_optim(cls, lr=0.1)
+        for factor in (1.0, -2.0):
+            own.grad = torch.arange(3.0) * factor
+            steps.step()
+            handed.step_param(given, torch.arange(3.0) * factor)
+        assert torch.equal(own, given) and given.grad is None, cls
+    one = _FunctionalAdam([torch.ones(1, requires_grad=True)])
+    with pytest.raises(ValueError, match="does not equal to the size of the parameters"):
+        one.step([])
+    with pytest.raises(ValueError, match="does not have a functional counterpart"):
+        as_functional_optim(torch.optim.LBFGS)

@@ -34,3 +34,17 @@ def test_own_tables():
         register_decomposition(aten.relu.default, table)(relu)
     remove_decompositions(table, [aten.relu])
     assert aten.relu.default not in table
+
+
+def test_decompositions_are_not_of_themselves():
+    aten = torch.ops.aten
+    table = torch._decomp.get_decompositions([aten.rsub.Scalar, aten.rsub.Tensor])
+    x = torch.randn(2, 3)
+    graph = make_fx(lambda x: torch.rsub(1 - x, 2, alpha=3), decomposition_table=table)(x)
+    assert [n.target for n in graph.graph.nodes if n.op == "call_function"] == [aten.sub.Tensor] * 2
+    torch.testing.assert_close(graph(x), 2 - 3 * (1 - x))
+    whole = torch._decomp.decomposition_table
+    bounded = whole[aten.hardtanh.default](torch.arange(3, dtype=torch.int16), -0.5, 0.5)
+    assert bounded.dtype is torch.int16 and not bounded.any()
+    for name in ("_softmax", "_log_softmax"):
+        assert whole[getattr(aten, name).default](torch.empty(2, 0), 1, False).shape == (2, 0)

@@ -170,12 +170,13 @@ def handled(code: CodeType) -> CodeType:
         for value in code.co_consts
     ]  # functions that it may return
     units = len(text) // 2
-    nowhere = bytes(248 | min(8, units - n) - 1 for n in range(0, units, 8))
+    # The handler stands on the last line: where Python's stack ends in it, the error has a line, too.
+    last = b"".join(bytes((232 | min(8, units - n) - 1, 0)) for n in range(0, units, 8))
     return code.replace(
         co_code=code.co_code + text,
         co_consts=(*constants, trim),
         co_exceptiontable=_write_table(entries),
-        co_linetable=code.co_linetable + nowhere,
+        co_linetable=code.co_linetable + last,
         co_stacksize=code.co_stacksize + depth,
     )
 

@@ -278,6 +278,10 @@ class Batching(Level):
             return row(**(self._example(bound, 0) if batched else bound))
         if "size" in bound:
             return self.wrap(row(**{**bound, "size": (self.size, *sizes(bound["size"]))}))
+        if row.name == "multinomial":  # one draw of all rows, as they lie in memory
+            rows = self.whole(bound["input"])
+            found = row(**{**bound, "input": rows.flatten(0, -2)})
+            return self.wrap(found.reshape(*rows.shape[:-1], -1))
         if row.name in policies.ELEMENTWISE_RANDOM and not bound.get("channels"):
             return self.wrap(row(**self._broadcast(bound)))
         return self.wrap(stacked([row(**self._example(bound, i)) for i in range(self.size)]))

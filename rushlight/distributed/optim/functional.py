@@ -1,6 +1,6 @@
 """Optimizers that are handed gradients: steps of one parameter by its gradient, as a backward hook has it.
 
-What distributed training steps by where gradients are not in `.grad`. Each is an optimizer of torch.optim, with
+What distributed training steps by where gradients are not in `.grad`. Each is one of torch.optim, with
 its defaults but lr of some; its state is kept for each parameter that has had a step.
 """
 
@@ -72,7 +72,9 @@ def _functional(of: type[Optimizer], **differing: Any) -> Any:
     name = f"_Functional{of.__name__}"
     module = f"torch.distributed.optim.functional_{of.__name__.lower()}"
     doc = f"{of.__name__} of parameters and gradients that it is handed."
-    return type(name, (_Functional,), {"_of": of, "_differing": differing, "__module__": module, "__doc__": doc})
+    return type(
+        name, (_Functional,), {"_of": of, "_differing": differing, "__module__": module, "__doc__": doc}
+    )
 
 
 _FunctionalAdadelta = _functional(Adadelta)
@@ -114,7 +116,5 @@ def as_functional_optim(optim_cls: type, *args: Any, **kwargs: Any) -> Any:
     try:
         found: Callable[..., Any] = functional_optim_map[optim_cls]
     except KeyError as error:
-        raise ValueError(
-            f"Optimizer {optim_cls} does not have a functional counterpart!"
-        ) from error
+        raise ValueError(f"Optimizer {optim_cls} does not have a functional counterpart!") from error
     return found([], *args, **kwargs, _allow_empty_param_list=True)
