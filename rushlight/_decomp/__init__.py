@@ -72,8 +72,8 @@ _OWN: dict[str, Callable[..., Any]] = {
 
 def _difference(a: Any, b: Any, alpha: Any) -> Any:
     """a - alpha * b by the op of that name: `-` with a number on its left is rsub again."""
-    sub: Any = torch.ops.aten.sub.Tensor
-    return sub(a, b) if alpha == 1 else sub(a, b, alpha=alpha)
+    aten: Any = torch.ops.aten
+    return aten.sub.Tensor(a, b, **({} if alpha == 1 else {"alpha": alpha}))
 
 
 def _softmax(x: Any, dim: int) -> Any:
