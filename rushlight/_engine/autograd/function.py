@@ -483,6 +483,8 @@ def _record(node: FunctionNode, args: tuple[Any, ...], output: Any, recording: b
         for number, (o, original) in enumerate(zip(fresh, outputs, strict=True)):
             if isinstance(o, Tensor):
                 _place(node, number, o, id(original) not in silent and o._kind.dtype.category >= 2)
+            if silent and id(original) in silent and node.user.get("_materialize_non_diff_grads") is False:
+                node.shapes[number] = None
         node.close(fresh)
         node.dirty = ()  # the node would hold what holds it
     return fresh[0] if not isinstance(output, (tuple, list)) else type(output)(fresh)

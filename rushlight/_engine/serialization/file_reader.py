@@ -76,6 +76,10 @@ class PyTorchFileWriter:
         self._writer.write(name, held.cast("B")[:size] if size else b"")
         self._written.append(name)
 
+    def write_record_metadata(self, name: str, size: int) -> None:
+        """Add a record of `size` zeros: its place in the archive, which is written to later."""
+        self.write_record(name, bytes(size), size)
+
     def write_text(self, name: str, data: bytes) -> None:
         """Add a record of code, which is compressed where that is worth it."""
         self._writer.write_text(name, data)
