@@ -50,7 +50,7 @@ def sparse_mask(t: Tensor, mask: SparseTensor) -> SparseTensor:
         return (
             like(mask, sparse_mask(t, to_coo(mask))) if mask.layout not in BLOCKS else _masked_blocks(t, mask)
         )
-    known = coalesce(mask) if isinstance(t, SparseTensor) else mask
+    known = mask
     if not known.ndim:
         return known.map(lambda _: to_dense(t).reshape(1))
     return known.map(lambda _: to_dense(t)[tuple(known._indices())])

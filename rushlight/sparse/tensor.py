@@ -207,7 +207,7 @@ class SparseTensor(Tensor):
         return self._part("_indices", "indices")
 
     def _values(self) -> Tensor:
-        return self.parts[-1]
+        return self.parts[-1].detach()  # the memory alone: values() has gradients
 
     crow_indices = _reader("crow_indices", "Where each row's values or blocks begin, and the last ones end.")
     col_indices = _reader("col_indices", "The columns of the values or blocks of CSR and BSR.")

@@ -61,3 +61,23 @@ def test_gradients_of_a_dict_of_inputs_and_of_none() -> None:
             torch.autograd.grad((x * 2).sum(), nothing)
     with pytest.raises(TypeError, match="must be a dict, not mappingproxy. Other Mapping types are not"):
         torch.autograd.grad((x * 2).sum(), MappingProxyType({"x": x}))
+
+
+def test_results_without_a_gradient_may_get_none():
+    seen = []
+
+    class Two(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            one, two = x.clone(), x.clone()
+            ctx.mark_non_differentiable(two)
+            ctx._materialize_non_diff_grads = False
+            return one, two
+
+        @staticmethod
+        def backward(ctx, *grads):
+            seen.extend(grads)
+            return grads[0]
+
+    Two.apply(torch.ones(1, requires_grad=True))[0].backward()
+    assert seen[0].item() == 1 and seen[1] is None

@@ -528,3 +528,12 @@ def test_sums_are_of_the_results_dtype():
         a.to_sparse() - a.bool().to_sparse()
     with pytest.raises(RuntimeError, match="does not currently support broadcasting"):
         torch.ones(2, 3) + a.float().to_sparse()
+
+
+def test_masks_and_values_are_as_they_stand():
+    twice = torch.sparse_coo_tensor(torch.tensor([[0, 1, 1], [0, 1, 1]]), torch.ones(3), (3, 2))
+    whole = torch.arange(1.0, 7).reshape(3, 2).to_sparse()
+    found = whole.sparse_mask(twice)
+    assert not found.is_coalesced() and found._values().tolist() == [1, 4, 4]
+    leaf = whole.detach().requires_grad_()
+    assert leaf.values().requires_grad and not leaf._values().requires_grad
