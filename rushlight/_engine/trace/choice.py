@@ -182,7 +182,8 @@ class Choice:
         self._samples: dict[bool, list[float]] = {True: [], False: []}
         self._last: Sample | None = None
         self._cold = self._new = self._number = 0
-        self._given_up = False
+        # Whether learning has been given up, and how often in a row.
+        self._given_up, self._failures = False, 0
         # How long calls took that were neither matched nor tried, and the last of them; how long those took
         # in which something was recorded or compiled, and how many they were.
         self.rested, self._resting = 0.0, Sample(None)
@@ -232,6 +233,8 @@ class Choice:
         trace.worked += self._resting.seconds
         self.rested += self._resting.seconds
         self._resting = Sample(None)
+        if self._given_up and self._seconds:  # those that follow take as long as ever, and are not timed
+            self.until = self.calls + _BETWEEN
         return self._resting.call(function, args, kwargs)
 
     def _account(self, trace: Trace, sample: Sample) -> None:
@@ -251,7 +254,10 @@ class Choice:
             return True
         if self._trusting:  # as it would have paid by now
             return trace.gain * self.rested >= trace.price
-        return trace.learnt <= _SHARE * trace.worked
+        # What was learnt in vain is tried again each time after far more calls, as are kinds of which more have
+        # lost than won.
+        lost = min(max(self._failures, -trace.faster // 2), _RAREST)
+        return trace.learnt <= _SHARE / _RARER**lost * trace.worked
 
     def rest(self, calls: int, trace: Trace) -> None:
         """So many calls will be as they are, and not come here."""
@@ -277,11 +283,13 @@ class Choice:
             trace.price = max(self._spent - self._spending * min(samples[True]) / (1 - trace.gain), 0.0)
             self._decide(True, trace)
         elif (matches := _first_is_faster(samples[True], samples[False])) is not None:
+            self._given_up, self._failures = False, 0
             self._decide(matches, trace)
         elif self._cold > _PATIENCE or self._new > _NEW or self._too_dear():
             if not self._given_up and self._number <= _AT_ONCE:  # it has not been noted as it was spent
                 trace.learnt += self._spent
             self._given_up, self._trusting = True, False
+            self._failures += 1
             self._decide(False, trace)
 
     def _too_dear(self) -> bool:
@@ -382,5 +390,8 @@ _OFTEN, _DEAREST = 10, 64
 # How many kinds are tried at once, and what share of the time those after them may take to be learnt, as long
 # as more kinds have not turned out to be faster by matching than the other way round.
 _AT_ONCE, _SHARE = 4, 0.15
+# By how much that share is less after each time that learning was given up, and how often that counts; how
+# many calls are not looked at before it is asked whether it may begin again.
+_RARER, _RAREST, _BETWEEN = 4, 4, 32
 # What is much memory to keep for a way that is not taken.
 _MUCH = 1 << 24

@@ -182,6 +182,26 @@ def test_what_does_something_new_at_each_call_is_given_up():
     assert new <= 2 * choice._NEW + 2
 
 
+def test_what_is_learnt_in_vain_is_tried_ever_more_seldom(monkeypatch):
+    tried = []
+
+    class Sample(choice.Sample):
+        def call(self, function, args, kwargs):
+            matched = self.trace is not None
+            self.seconds, self.cold, self.new, self.warm = 1.0 + 4 * matched, matched, matched, not matched
+            tried.append(matched)
+
+    monkeypatch.setattr(choice, "Sample", Sample)
+    now, kind = matching.Trace(), choice.Choice()
+    for calls in range(1, 20001):
+        kind.call(now, lambda: None, (), {})
+        if calls == 500:
+            first = sum(tried)
+    assert first > choice._NEW and first < sum(tried) < 5 * first  # it is tried again
+    assert sum(tried) * 4 < 0.02 * calls
+    assert len(tried) < 0.05 * calls  # the others are not even timed
+
+
 def test_what_has_effects_at_one_size_is_not_recorded_at_others():
     class Counting(torch.nn.Module):
         calls = 0
@@ -444,5 +464,5 @@ def test_learning_that_takes_far_longer_than_eager_calls_is_given_up():
     assert kind._given_up and not kind.matches
     # It is tried again once what it took is a small share.
     assert trace.learnt == 88.0 and not kind._may_learn(trace)
-    trace.worked = 600.0
+    trace.worked = 2400.0
     assert kind._may_learn(trace)
