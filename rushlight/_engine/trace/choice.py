@@ -254,8 +254,8 @@ class Choice:
             return True
         if self._trusting:  # as it would have paid by now
             return trace.gain * self.rested >= trace.price
-        # What was learnt in vain is tried again each time after far more calls, as are kinds of which more have
-        # lost than won.
+        # What was learnt in vain is tried again each time after far more calls, as are kinds of which more
+        # have lost than won.
         lost = min(max(self._failures, -trace.faster // 2), _RAREST)
         return trace.learnt <= _SHARE / _RARER**lost * trace.worked
 
