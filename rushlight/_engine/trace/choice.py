@@ -256,8 +256,8 @@ class Choice:
             return trace.gain * self.rested >= trace.price
         # What was learnt in vain is tried again each time after far more calls, as are kinds of which more
         # have lost than won.
-        lost = min(max(self._failures, -trace.faster // 2), _RAREST)
-        return trace.learnt <= _SHARE / _RARER**lost * trace.worked
+        lost: int = min(max(self._failures, -trace.faster // 2), _RAREST)
+        return trace.learnt * float(_RARER**lost) <= _SHARE * trace.worked
 
     def rest(self, calls: int, trace: Trace) -> None:
         """So many calls will be as they are, and not come here."""

@@ -101,6 +101,7 @@ def counting(x):
     return x * COUNT
 
 
+OPTIMIZER = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], 0.5)
 CASES = {
     "a global is stored": counting,
     "append() is called": lambda x: SEEN.append(1) or x * len(SEEN),
@@ -108,6 +109,8 @@ CASES = {
     "random() is called": lambda x: x * random.random(),
     "time() is called": lambda x: x * (time.time() % 2),
     "Random.getrandbits() is called": lambda x: x * random.choice([1, 2]),
+    "state is read": lambda x: x * (1 + len(OPTIMIZER.state)),
+    "param_groups is read": lambda x: x * getattr(OPTIMIZER, "param_groups")[0]["lr"],
     "manual_seed is asked for": lambda x: torch.manual_seed(3) and torch.rand(2) * x,
 }
 
@@ -474,6 +477,13 @@ def stores_into_a_comprehension(x):
     return x * scales["a"] * scales["b"]
 
 
+def calls_a_variable_as_optimizers_call_theirs(x):
+    state, last_epoch = x[0] * 0, 2
+    for row in x:
+        state = (lambda: state + row * last_epoch)()
+    return state
+
+
 class Trainer:
     def __init__(self):
         self.parts = {"model": [nn.Linear(2, 2)]}
@@ -489,6 +499,7 @@ class Trainer:
         updates_by_a_choice,
         makes_tensors_of_numbers,
         stores_into_a_comprehension,
+        calls_a_variable_as_optimizers_call_theirs,
         Trainer().step,
     ],
 )

@@ -88,6 +88,7 @@ def own_dicts(code: CodeType) -> frozenset[str]:
     return frozenset(made - others)
 
 
+_OF_VARIABLES = ("LOAD_FAST", "LOAD_DEREF", "LOAD_CLOSURE", "LOAD_CLASSDEREF")
 # By which a function may look at its variables in other ways than by instructions.
 _FRAMES = frozenset(("locals", "vars", "dir", "eval", "exec", "_getframe"))
 
@@ -148,7 +149,8 @@ def _told(code: CodeType, steps: Sequence[Any], i: int, line: int) -> Noted | No
     what = _stored(code, step)
     if what:
         return Noted("refuse", what, "", line)
-    attribute = str(step.argval) if name.startswith("LOAD_") else ""
+    # Not a variable of the name: what it holds has been read of something before.
+    attribute = str(step.argval) if name.startswith("LOAD_") and not name.startswith(_OF_VARIABLES) else ""
     if attribute in _STORING or attribute in OPTIONS:
         return Noted("refuse", f"{attribute} is {'read' if attribute in OPTIONS else 'asked for'}", "", line)
     return None
