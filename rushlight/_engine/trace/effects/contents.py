@@ -48,6 +48,8 @@ _OF_CLASSES = (
     type,
     GetSetDescriptorType,
     MemberDescriptorType,
+    MethodDescriptorType,
+    WrapperDescriptorType,
     type(namedtuple("Pair", "first second").first),  # type: ignore[attr-defined]
 )
 # And what Python itself notes there.
@@ -56,7 +58,7 @@ _OWN = frozenset(
     "__abstractmethods__ __dataclass_fields__ __dataclass_params__ __match_args__ __hash__ __firstlineno__ "
     "__static_attributes__ __annotate_func__ __annotations_cache__ _abc_impl".split()
 )
-_MADE_IN_PYTHON = 1 << 9
+MADE_IN_PYTHON = 1 << 9
 # Modules of the standard library whose classes nobody changes.
 _STANDARD = frozenset("abc collections contextlib dataclasses enum functools typing types".split())
 # What classes that are made in C have of their own (array.array, threading.local), and those with __slots__.
@@ -108,7 +110,7 @@ def alike(a: Any, b: Any) -> bool:
 
 def _is_simple(cls: type) -> bool:
     """Whether its objects are their values alone: numbers and strings of Python's or NumPy's classes."""
-    return issubclass(cls, SIMPLE) and not cls.__flags__ & _MADE_IN_PYTHON
+    return issubclass(cls, SIMPLE) and not cls.__flags__ & MADE_IN_PYTHON
 
 
 def _is_fixed(value: Any) -> bool:
@@ -217,10 +219,12 @@ class Contents:
         if cls is set:
             self._sets.append((value, {(type(v), v) for v in value}))
             return all([isinstance(item, SIMPLE) for item in value])
-        if cls in (dict, OrderedDict):
+        if cls in (dict, OrderedDict) or _is_kind_of_dict(cls):
+            if cls not in (dict, OrderedDict):
+                self._object(value, cls)
             self.dicts.add(value)
             fixed = all([isinstance(k, (*SIMPLE, type, Enum)) for k in value])
-            return fixed and all(map(self.hold, [*value.values()]))
+            return fixed and all(map(self.hold, [*dict.values(value)]))
         if is_ours(cls):
             return True
         if not _is_plain(cls):
@@ -271,7 +275,7 @@ class Contents:
         """Guard which attributes a class, its metaclass and those that they are made from have."""
         metaclass: type = type(cls)
         for c in cls.__mro__ + metaclass.__mro__:
-            fixed = not c.__flags__ & _MADE_IN_PYTHON or c.__module__ in _STANDARD
+            fixed = not c.__flags__ & MADE_IN_PYTHON or c.__module__ in _STANDARD
             if c in self._classes or fixed or issubclass(c, Tensor):
                 continue
             own: Any = vars(c)
@@ -383,9 +387,25 @@ class Items:
         return ""
 
 
+def _is_kind_of_dict(cls: type) -> bool:
+    """Whether what an object holds is what it holds as a dict, and in its __dict__."""
+    own = built_on(cls)
+    return (
+        own in (dict, OrderedDict)
+        and not is_ours(cls)
+        and all([c in own.__mro__ or _is_plain_class(c) for c in cls.__mro__])
+        and all([getattr(cls, name) is getattr(own, name) for name in ("__len__", "__iter__")])
+        and not hasattr(cls, "__bool__")
+    )
+
+
+def _is_plain_class(c: type) -> bool:
+    return bool(c.__flags__ & MADE_IN_PYTHON) and not _holds_more(c)
+
+
 def _is_plain(cls: type) -> bool:
     """Whether what an object holds is in its __dict__, and all its methods are Python's."""
-    return all(c is object or (c.__flags__ & _MADE_IN_PYTHON and not _holds_more(c)) for c in cls.__mro__)
+    return all(c is object or _is_plain_class(c) for c in cls.__mro__)
 
 
 def _holds_more(cls: type) -> bool:

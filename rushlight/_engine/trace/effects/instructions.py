@@ -151,9 +151,21 @@ def _told(code: CodeType, steps: Sequence[Any], i: int, line: int) -> Noted | No
         return Noted("refuse", what, "", line)
     # Not a variable of the name: what it holds has been read of something before.
     attribute = str(step.argval) if name.startswith("LOAD_") and not name.startswith(_OF_VARIABLES) else ""
+    if attribute in _STORING and _of_super(steps, i) and code.co_argcount:
+        return Noted("store", f"{attribute} is asked for", code.co_varnames[0], line)
     if attribute in _STORING or attribute in OPTIONS:
         return Noted("refuse", f"{attribute} is {'read' if attribute in OPTIONS else 'asked for'}", "", line)
     return None
+
+
+def _of_super(steps: Sequence[Any], i: int) -> bool:
+    """Whether an instruction asks super() for an attribute: that of the first argument."""
+    if steps[i].opname == "LOAD_SUPER_ATTR":
+        return True
+    before = [s for s in steps[max(i - 6, 0) : i] if s.opname not in ("PRECALL", "CACHE", "PUSH_NULL")]
+    if len(before) < 2 or (before[-1].opname, before[-1].arg) not in (("CALL", 0), ("CALL_FUNCTION", 0)):
+        return False
+    return before[-2].opname == "LOAD_GLOBAL" and before[-2].argval == "super"
 
 
 def _stored(code: CodeType, step: Any) -> str:

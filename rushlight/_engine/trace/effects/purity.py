@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from rushlight._engine.core.recording import FOLLOWERS
 from rushlight._engine.lazy import names_of
 from rushlight._engine.names.built_in import plain
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.trace.effects.contents import MADE_IN_PYTHON
 from rushlight._engine.trace.effects.following import following
 from rushlight._engine.trace.effects.instructions import Noted, noted, own_dicts
 from rushlight._engine.trace.guards import Guards
@@ -50,10 +51,17 @@ _BUILTINS = frozenset(
         "min next ord pow repr round sorted sum __build_class__"
     ).split()
 )
+# What decides when calls are too deep alone.
+_BUILTINS |= {id(sys.getrecursionlimit)}
 # Whose answers may differ from call to call though nothing has been done.
 _ADDRESSES = (id, hash)
 VALUES = (str, bytes, int, float, complex, tuple, frozenset, range, type(None))
-_READING = frozenset("get keys values items copy union intersection difference issubset issuperset".split())
+_READING = frozenset(
+    (
+        "get keys values items copy union intersection difference issubset issuperset "
+        "__getitem__ __contains__"
+    ).split()
+)
 # What of a Module may be asked without changing it, and what elsewhere changes something or reads what no
 # guard looks at.
 _OF_MODULES = frozenset(
@@ -108,6 +116,17 @@ class Path:
         return hash((self._before, *self._latest))
 
 
+def _keeps_all_in_dict(held: Any) -> bool:
+    """Whether storing an attribute of an object is to store it into its dict: its classes are written in
+    Python, and what they make of it else is Python that is seen to run.
+    """
+    cls = type(held)
+    own = cls.__mro__[:-1]
+    return cls.__setattr__ is object.__setattr__ and all(
+        [c.__flags__ & MADE_IN_PYTHON and not vars(c).get("__slots__") for c in own]
+    )
+
+
 class Watch:
     """What a call did: `found` is the first thing that a replay would leave out, "" if there is none.
 
@@ -126,6 +145,8 @@ class Watch:
         self._scanned: dict[CodeType, dict[str, Any]] = {f.__code__: f.__globals__ for f in guards.functions}
         # Codes with the identities of enclosing functions' variables that they were seen with.
         self._enclosed: set[tuple[Any, ...]] = set()
+        # Objects whose attributes are stored, with what these were, and where that was first.
+        self._stored_to: dict[int, tuple[Any, dict[str, Any], CodeType, int | None]] = {}
         # Context variables that are asked for or set, and what they were.
         self._variables: dict[ContextVar[Any], Any] = {}
         # Of this package's layers.
@@ -221,6 +242,10 @@ class Watch:
             if variable.get(Unknown) is not value:
                 self.found = f"the context variable {variable.name!r} is set: a replay would leave that out"
             self.guards.context(variable)
+        for held, before, code, line in self._stored_to.values():
+            now = vars(held)
+            if now.keys() != before.keys() or any(now[name] is not value for name, value in before.items()):
+                self._note("an attribute is stored", code, line)
         if not self.follows:
             self.guards.seen += self.guards.modules
         inside, made = set[str](), set[CodeType]()
@@ -269,7 +294,9 @@ class Watch:
             return name != "at"
         if isinstance(holder, (ModuleType, type)):
             return holder is math or holder is tuple
-        if isinstance(holder, VALUES) or (isinstance(holder, (dict, set)) and name in _READING):
+        if isinstance(holder, VALUES) or (
+            isinstance(holder, (dict, set, MappingProxyType)) and name in _READING
+        ):
             return True
         return type(holder) in (list, dict, set) and is_young(holder)
 
@@ -296,6 +323,9 @@ class Watch:
             recorded = isinstance(held, Tensor) and step.what != "an attribute is stored"
             fixed = step.kind == "update" and isinstance(held, VALUES)
             if recorded or fixed or is_own_dict(frame, held) or is_young(held):
+                return
+            if step.what == "an attribute is stored" and _keeps_all_in_dict(held):  # for a while, perhaps
+                self._stored_to.setdefault(id(held), (held, {**vars(held)}, frame.f_code, step.line))
                 return
         self._note(step.what, frame.f_code, step.line)
 
