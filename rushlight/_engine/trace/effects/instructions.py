@@ -165,7 +165,7 @@ def _of_super(steps: Sequence[Any], i: int) -> bool:
     before = [s for s in steps[max(i - 6, 0) : i] if s.opname not in ("PRECALL", "CACHE", "PUSH_NULL")]
     if len(before) < 2 or (before[-1].opname, before[-1].arg) not in (("CALL", 0), ("CALL_FUNCTION", 0)):
         return False
-    return before[-2].opname == "LOAD_GLOBAL" and before[-2].argval == "super"
+    return bool(before[-2].opname == "LOAD_GLOBAL" and before[-2].argval == "super")
 
 
 def _stored(code: CodeType, step: Any) -> str:

@@ -120,10 +120,11 @@ def _keeps_all_in_dict(held: Any) -> bool:
     """Whether storing an attribute of an object is to store it into its dict: its classes are written in
     Python, and what they make of it else is Python that is seen to run.
     """
-    cls = type(held)
+    cls: Any = type(held)
     own = cls.__mro__[:-1]
-    return cls.__setattr__ is object.__setattr__ and all(
-        [c.__flags__ & MADE_IN_PYTHON and not vars(c).get("__slots__") for c in own]
+    return bool(
+        cls.__setattr__ is object.__setattr__
+        and all([c.__flags__ & MADE_IN_PYTHON and not vars(c).get("__slots__") for c in own])
     )
 
 
@@ -146,7 +147,7 @@ class Watch:
         # Codes with the identities of enclosing functions' variables that they were seen with.
         self._enclosed: set[tuple[Any, ...]] = set()
         # Objects whose attributes are stored, with what these were, and where that was first.
-        self._stored_to: dict[int, tuple[Any, dict[str, Any], CodeType, int | None]] = {}
+        self._stored_to: dict[int, tuple[Any, dict[str, Any], CodeType, int]] = {}
         # Context variables that are asked for or set, and what they were.
         self._variables: dict[ContextVar[Any], Any] = {}
         # Of this package's layers.
