@@ -327,11 +327,6 @@ class Race:
         self._samples: dict[bool, list[float]] = {True: [], False: []}
         self._last: tuple[bool, Sample] | None = None
 
-    def follow(self, other: Race) -> None:
-        """Take over what has been found at another size; it is asked again later."""
-        if other.wait > self.wait:
-            self.replays, self.left = other.replays, other.wait
-
     def next(self) -> bool | None:
         """Whether the next call, which is timed, is a replay; None where the faster way is known now."""
         last, self._last = self._last, None

@@ -62,7 +62,7 @@ from rushlight._engine.trace.regions import (
     overheard,
 )
 from rushlight._engine.trace.sizes.descriptions import Described, sizes_of
-from rushlight._engine.trace.sizes.families import Family
+from rushlight._engine.trace.sizes.families import Family, resemble
 from rushlight._engine.trace.sizes.trials import State, Trial, Witness
 from rushlight._engine.trace.trace import Trace
 
@@ -340,7 +340,7 @@ class Compiled:
         come again and again: they run as they are until a program would have paid for itself.
         """
         leader = self.leaders.get(plan.outline)
-        if plan.outline is None or leader is plan:
+        if plan.outline is None or leader is plan or plan.program is not None:
             return False
         if leader is None or leader.refusal:
             if plan.calls:
@@ -349,9 +349,15 @@ class Compiled:
         if self._recorded(plan) >= MOST_PROGRAMS and not self._resembles(plan):
             return False
         at_once = len(self.plans) <= AT_ONCE or self._resembles(plan)
-        if leader.ready and plan.waited and at_once:
+        if plan.waited and (at_once if leader.ready else self._recorded_like(plan) is not None):
             return False
         return not leader.ready or self.trace.gain * plan.worked <= leader.learnt
+
+    def _recorded_like(self, plan: Specialization) -> Specialization | None:
+        """Calls of which only sizes tell these apart, and which have been recorded once."""
+        leader = self.leaders.get(plan.outline)
+        known = leader is None or leader is plan or leader.ready or leader.described is None
+        return None if known else leader
 
     def _recorded(self, other: Specialization) -> int:
         """How many kinds beside this one have a program that was recorded."""
@@ -364,12 +370,10 @@ class Compiled:
 
     def _waiting(self, plan: Specialization, tensors: list[Tensor], args: Any, kwargs: Any) -> Any:
         """A call that waits for its program. The backward() of the one before it has come by now."""
-        early = len(self.plans) <= AT_ONCE or self._resembles(plan)
-        first = not plan.waited and self.leaders[plan.outline].ready and early
         plan.waited += 1
         plan.worked += plan.latest.seconds
         plan.latest = choice.Sample(None)
-        if first:  # and is recorded when it comes again
+        if not plan.calls:
             plan.calls = 1
             return self._looked_at(plan, tensors, lambda: plan.latest.call(self.function, args, kwargs))
         return plan.latest.call(self.function, args, kwargs)
@@ -486,7 +490,8 @@ class Compiled:
         recorder = Recorder(lent.given, guards.known(), room, resume)
         lent.written = lambda: recorder.inputs_written
         held = [guards] if like is None or like.guards in (None, guards) else [guards, like.guards]
-        before = State(held, plan.program or (None if like is None else like.program))
+        shown = like or self._recorded_like(plan)
+        before = State(held, plan.program or (None if shown is None else shown.program))
         with lent, recording(recorder), watched(guards, path) if self.careful else nullcontext() as watch:
             lent.begin()
             found = self.function(*args, **kwargs)
@@ -565,7 +570,7 @@ class Compiled:
         if same:
             plan.program, plan.guards, plan.path = program, guards, path
             plan.ready = plan.derived = True
-            plan.race.follow(like.race)
+            plan.race = like.race  # found out once for all sizes
             family.made += 1
             self.trace.faster += 1
             overheard(tracked_of(found), plan.orders)
@@ -654,7 +659,14 @@ class Compiled:
         if plan.outline is None or not before.knows(program):
             return False
         alike = [p.program for p in self.plans.values() if p.ready and p.outline == plan.outline]
-        return any(p is not None and p.said == program.said for p in alike)
+        if any(p is not None and p.said == program.said for p in alike):
+            return True
+        first, family = self._recorded_like(plan), self.families.get(plan.outline)
+        if first is None or family is None or not resemble(first.described, plan.described):
+            return False
+        family.add(first.described)  # type: ignore[arg-type]
+        first.described = None
+        return True
 
     def _proven_like(self, plan: Specialization) -> Specialization | None:
         """Calls of which only sizes tell these apart, and whose program equals two records."""

@@ -79,6 +79,13 @@ def test_texts_of_other_lengths_are_not_recorded(how):
     assert (losses, parameters) == trained("eager", data)[:2]
 
 
+def test_two_sizes_confirm_each_other():
+    data = texts([5, 9, 7, 12, 6, 10], rounds=2)
+    losses, parameters, plans = trained("step", data)
+    assert [p.ready for p in plans] == [False, *[True] * 5] and sum(p.derived for p in plans) == 3
+    assert (losses, parameters) == trained("eager", data)[:2]
+
+
 def derived(function, args, fresh=3):
     """Compiled and eager results of calls with each argument in turn, several times; and which have a program
     of others'. The first `fresh` are learnt before others come.

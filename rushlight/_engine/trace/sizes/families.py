@@ -95,6 +95,17 @@ class Family:
         return program
 
 
+def resemble(first: Described | None, second: Described | None) -> bool:
+    """Whether two programs do the same but for numbers that follow from sizes."""
+    if first is None or second is None or first.said != second.said:
+        return False
+    try:
+        Sizes([first, second])
+    except Unlike:
+        return False
+    return True
+
+
 class Sizes:
     """Programs at any sizes, of what programs at some do. Unlike is raised where there is none."""
 
@@ -107,6 +118,10 @@ class Sizes:
             if all(s.constants[n].tobytes() == held.tobytes() for s in samples)
         }
         self._apart = {n for s in samples for n in like.owners if s.owners[n].nbytes != like.owners[n].nbytes}
+        made = {o[1] for _, _, _, outs in like.folded for o in outs if o[0] == "array"}
+        numbers = {n for n, held in like.constants.items() if held.size == 1 and held.dtype.kind in "iu"}
+        if not like.constants.keys() <= self._fixed | made | numbers:
+            raise Unlike("a constant depends on sizes, or on something else")
         for pair in zip(*[s.windows for s in samples], strict=True):
             if len({before for before, _ in pair}) != len({after for _, after in pair}):
                 raise Unlike("windows move by several elements")
