@@ -349,7 +349,7 @@ class Compiled:
         if self._recorded(plan) >= MOST_PROGRAMS and not self._resembles(plan):
             return False
         at_once = len(self.plans) <= AT_ONCE or self._resembles(plan)
-        if plan.waited and (at_once if leader.ready else self._recorded_like(plan) is not None):
+        if plan.calls and (at_once if leader.ready else self._recorded_like(plan) is not None):
             return False
         return not leader.ready or self.trace.gain * plan.worked <= leader.learnt
 
