@@ -60,6 +60,13 @@ def test_what_is_no_graph_is_refused() -> None:
         made(torch.ones(2))
 
 
+def test_marked_sizes_are_told_to_be_fixed() -> None:
+    x = torch.ones(2)
+    torch._dynamo.mark_dynamic(x, 0)
+    with pytest.warns(UserWarning, match="are, in the captured graph, those of this call"):
+        dynamo_graph_capture_for_export(torch.sin)(x)
+
+
 def test_names_of_the_state_are_restored() -> None:
     layer = torch.nn.Linear(3, 2)
     made = torch.fx.GraphModule(torch.nn.Module(), torch.fx.Graph())

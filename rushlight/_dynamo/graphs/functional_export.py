@@ -14,6 +14,8 @@ import rushlight as torch
 from rushlight import fx
 from rushlight._dynamo.graphs.capture import Input, Recorder, Sources
 from rushlight._dynamo.inputs import tell_shapes
+from rushlight._dynamo.marks import marked
+from rushlight._engine.core.callers import warn
 from rushlight._engine.core.pytree import Tree, flatten, tree_map
 from rushlight._subclasses.active import TracingContext
 from rushlight._subclasses.fake_tensor import FakeTensorMode
@@ -43,6 +45,10 @@ def dynamo_graph_capture_for_export(
 
     def capture(*args: Any, **kwargs: Any) -> fx.GraphModule:
         _check_inputs(flatten((args, kwargs))[0])
+        if any(marked((args, kwargs))):
+            warn(
+                "sizes that are marked as dynamic are, in the captured graph, those of this call", UserWarning
+            )
         own_args, own_kwargs = tree_map(_own, (args, kwargs))
         sources = Sources(mod, own_args, own_kwargs)
         recorder = Recorder(sources)
