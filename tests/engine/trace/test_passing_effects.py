@@ -2,6 +2,7 @@
 
 import inspect
 from collections import OrderedDict
+from dataclasses import dataclass
 
 import pytest
 
@@ -49,12 +50,29 @@ def makes_an_object_that_is_a_dict(x):
     return out.y
 
 
+@dataclass(frozen=True)
+class Frozen:
+    """Is written to where it is made."""
+
+    scale: float
+
+
+def makes_a_frozen_dataclass(x):
+    return x * Frozen(float(x.shape[0])).scale
+
+
 def looks_at_a_signature(x):
     return x * len(inspect.signature(looks_at_a_signature).parameters)
 
 
 @pytest.mark.parametrize(
-    "function", [sets_an_attribute_for_a_while, makes_an_object_that_is_a_dict, looks_at_a_signature]
+    "function",
+    [
+        sets_an_attribute_for_a_while,
+        makes_an_object_that_is_a_dict,
+        makes_a_frozen_dataclass,
+        looks_at_a_signature,
+    ],
 )
 def test_what_passes_is_replayed(function):
     HELD.now = None

@@ -88,6 +88,7 @@ def own_dicts(code: CodeType) -> frozenset[str]:
     return frozenset(made - others)
 
 
+_OF_OBJECTS = ("object", "__dataclass_builtins_object__")
 _OF_VARIABLES = ("LOAD_FAST", "LOAD_DEREF", "LOAD_CLOSURE", "LOAD_CLASSDEREF")
 # By which a function may look at its variables in other ways than by instructions.
 _FRAMES = frozenset(("locals", "vars", "dir", "eval", "exec", "_getframe"))
@@ -153,9 +154,18 @@ def _told(code: CodeType, steps: Sequence[Any], i: int, line: int) -> Noted | No
     attribute = str(step.argval) if name.startswith("LOAD_") and not name.startswith(_OF_VARIABLES) else ""
     if attribute in _STORING and _of_super(steps, i) and code.co_argcount:
         return Noted("store", f"{attribute} is asked for", code.co_varnames[0], line)
+    if attribute == "__setattr__" and i and steps[i - 1].argval in _OF_OBJECTS:  # of frozen dataclasses
+        after = next((s for s in steps[i + 1 :] if s.opname not in ("PRECALL", "CACHE")), step)
+        return Noted("store", "__setattr__ is asked for", _fast(after), line)
     if attribute in _STORING or attribute in OPTIONS:
         return Noted("refuse", f"{attribute} is {'read' if attribute in OPTIONS else 'asked for'}", "", line)
     return None
+
+
+def _fast(step: Any) -> str:
+    """The local variable that an instruction loads; "" for another one."""
+    names = step.argval if isinstance(step.argval, tuple) else (step.argval,)
+    return str(names[0]) if step.opname.startswith("LOAD_FAST") else ""
 
 
 def _of_super(steps: Sequence[Any], i: int) -> bool:
