@@ -113,6 +113,8 @@ class Specialization:
         # has gone another way than those at other sizes.
         self.path: int | None = None
         self.strays = False
+        # Whether a second record may tell what one cannot: addresses are asked for.
+        self.unsure = False
         self.worked = self.learnt = 0.0
         self.latest = choice.Sample(None)
         self.waited = 0
@@ -146,7 +148,7 @@ class Specialization:
 
 class _Call(NamedTuple):
     """A call that was recorded. unseen: what Python did beside, or read that nothing guards. batches: whether
-    gradients came in batches. once: whether one record may be enough.
+    gradients came in batches.
     """
 
     recorder: Recorder
@@ -156,7 +158,6 @@ class _Call(NamedTuple):
     before: State
     unseen: str
     batches: bool
-    once: bool
 
 
 # All that runs tells one recorder: while it is another thread's, calls are as the first ones.
@@ -477,7 +478,8 @@ class Compiled:
             found = self._sized(plan, like, tensors, args, kwargs)
             if found is not NotImplemented:
                 return found
-        guards, path = self._surroundings(plan, like)
+        shown = like or self._recorded_like(plan)
+        guards, path = self._surroundings(plan, shown)
         batches = plan.batches != LOCAL.batches
         lent = Lent(tensors)
         # Copies of the arguments would be other memory.
@@ -490,7 +492,6 @@ class Compiled:
         recorder = Recorder(lent.given, guards.known(), room, resume)
         lent.written = lambda: recorder.inputs_written
         held = [guards] if like is None or like.guards in (None, guards) else [guards, like.guards]
-        shown = like or self._recorded_like(plan)
         before = State(held, plan.program or (None if shown is None else shown.program))
         with lent, recording(recorder), watched(guards, path) if self.careful else nullcontext() as watch:
             lent.begin()
@@ -503,16 +504,16 @@ class Compiled:
         plan.broken, plan.path, unseen = recorder.broken, path, ""
         if watch is not None and path is None:
             plan.path = watch.path.said
+            plan.unsure = watch.unsure
             unseen = watch.found or guards.unguarded(flatten([args, kwargs])[0])
-        once = watch is None or not watch.unsure
-        call = _Call(recorder, lent, tensors, guards, before, unseen, batches, once)
+        call = _Call(recorder, lent, tensors, guards, before, unseen, batches)
         return self._kept(plan, call, found, until)
 
     def _kept(self, plan: Specialization, call: _Call, found: Any, until: float | None) -> Any:
         """What a recorded call gives: its record becomes a program, or is what that must equal, unless it
         cannot be repeated.
         """
-        recorder, lent, tensors, guards, before, unseen, batches, once = call
+        recorder, lent, tensors, guards, before, unseen, batches = call
         output, given, traced = lent.among(found), lent.given, None
         tracked = tracked_of(output)
         first = plan.calls == 1  # only looked at: it may still make what later calls find
@@ -536,7 +537,7 @@ class Compiled:
             def make(until: float | None, share: float) -> Program:
                 return Program(recorder, given, output, traced, until, share)
 
-            why = self._take(plan, make, guards, until, before, tensors, once)
+            why = self._take(plan, make, guards, until, before, tensors)
         if not why:
             overheard(tracked, plan.orders)
         if not why and not first:
@@ -546,7 +547,9 @@ class Compiled:
 
     def _surroundings(self, plan: Specialization, like: Specialization | None) -> tuple[Guards, int | None]:
         """What a call depends on; and the path that it is to take, if calls at other sizes took that."""
-        if like is None or like.guards is None or plan.strays or like.path is None or like.guards.failure():
+        if like is None or like.guards is None or like.path is None or plan.strays:
+            return Guards(self.function), None
+        if (like.unsure and not like.ready) or like.guards.failure():
             return Guards(self.function), None
         return like.guards, like.path
 
@@ -611,12 +614,10 @@ class Compiled:
         until: float | None,
         before: State,
         tensors: list[Tensor],
-        once: bool,
     ) -> str:
         """Of a record the program is made, or the one that is there must equal it; why not, else empty.
 
-        One that does what a program at other sizes does, which equalled a second record, is to equal its own,
-        if `once` is enough.
+        One that does what a program at other sizes does, which equalled a second record, is to equal its own.
         """
         program, second = plan.program, None
         if program is None:
@@ -635,7 +636,7 @@ class Compiled:
 
             self._do(plan, build)
             program = plan.program
-            if program is None or second is None or not (once and self._is_known(plan, program, before)):
+            if program is None or second is None or not self._is_known(plan, program, before):
                 return ""
         else:
             second = Recorded(make(None if program.fused else 0.0, program.share))
@@ -656,7 +657,7 @@ class Compiled:
 
     def _is_known(self, plan: Specialization, program: Program, before: State) -> bool:
         """Whether what a program does has been done twice at other sizes, all else being alike."""
-        if plan.outline is None or not before.knows(program):
+        if plan.outline is None or plan.unsure or not before.knows(program):
             return False
         alike = [p.program for p in self.plans.values() if p.ready and p.outline == plan.outline]
         if any(p is not None and p.said == program.said for p in alike):

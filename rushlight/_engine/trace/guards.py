@@ -298,7 +298,8 @@ class Guards:
     def unguarded(self, args: Any) -> str:
         """What the call may read that cannot be guarded; empty if there is nothing."""
         # What is looked into may bring more.
-        given = [("an argument", value) for value in args]
+        # Tensors among the arguments are others at each call; the key says what is asked of them.
+        given = [("an argument", value) for value in args if type(value) not in PLAIN]
         for name, value in chain(iter(self.seen), given):
             if not self.contents.hold(value):
                 return _may_change(name, type(value).__name__)

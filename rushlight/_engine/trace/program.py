@@ -400,6 +400,7 @@ class Program:
         if self.backward is None:
             return {}
         made = {id(root(o)) for e in self.backward.entries if e.kind == "run" for o in e.outs}
+        free = made - roots(self.forward.output) - pinned(self.entries)
         given = [t._array for t in self.backward.output if t is not None]
         times = Counter(id(root(a)) for a in given)
         return {
@@ -408,7 +409,7 @@ class Program:
             if isinstance(root(a), np.ndarray)
             and a.nbytes >= _MUCH
             and times[id(root(a))] == 1
-            and id(root(a)) in made - roots(self.forward.output) - pinned(self.entries)
+            and id(root(a)) in free
             and (a.flags.c_contiguous and a.nbytes == root(a).nbytes)
         }
 
