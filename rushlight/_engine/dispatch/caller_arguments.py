@@ -138,10 +138,11 @@ def _calls(code: CodeType) -> dict[int, tuple[int | None, tuple[str, ...]]]:
             continue
         if step.opname == "KW_NAMES":
             names = code.co_consts[step.arg or 0]
-        elif step.opname in ("CALL", "CALL_KW"):
+        elif step.opname in ("PRECALL", "CALL", "CALL_KW"):
             names = constant if step.opname == "CALL_KW" else names
             passed = (step.arg or 0) - len(names), names
-            names = ()
+            # Where code is warm, Python 3.11 calls built-in functions by the instruction before the call's.
+            names = names if step.opname == "PRECALL" else ()
         elif step.opname in _OPERATORS:
             passed = 2 if step.opname in ("BINARY_OP", "COMPARE_OP") else 1, ()
         else:

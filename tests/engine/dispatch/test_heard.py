@@ -60,3 +60,22 @@ def test_a_listener_hears_of_the_first_gradient() -> None:
     with Mode():
         out.backward()
     assert ran[0] == "aten.ones_like.default"
+
+
+def test_calls_of_warm_code_are_told_as_they_were_written() -> None:
+    heard: list[tuple[int, list[str]]] = []
+
+    class Hearing(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            heard.append((len(args), sorted(kwargs or {})))
+            return func(*args, **kwargs or {})
+
+    def layer(x, own):  # whose dict has the arguments, as a layer's has
+        return torch.nn.functional.linear(x, own["weight"], own["bias"])
+
+    given = torch.ones(2, 3), {"weight": torch.ones(4, 3), "bias": torch.ones(4)}
+    for _ in range(30):
+        layer(*given)
+    with Hearing():
+        layer(*given)
+    assert heard == [(3, [])]

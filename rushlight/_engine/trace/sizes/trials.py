@@ -13,8 +13,8 @@ from rushlight._engine.core.recording import TAPE, Deaf
 from rushlight._engine.kernels.runtime.stages import Run
 from rushlight._engine.tensors.generator import default_generator
 from rushlight._engine.tensors.tensor import Tensor, wrap
-from rushlight._engine.trace import reproduce
 from rushlight._engine.trace.guards import Guards
+from rushlight._engine.trace.passes import reproduce
 from rushlight._engine.trace.passes.gradients import emptied_by, is_about_leaves, scaled
 from rushlight._engine.trace.program import Part, Program, Recorded, results_of, tracked_of
 from rushlight._engine.trace.recorder import Array, Entry, add_gradient, gathered, root, roots, take
