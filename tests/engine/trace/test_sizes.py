@@ -127,6 +127,34 @@ def test_what_python_does_at_some_sizes_only_is_done(capsys):
     assert capsys.readouterr().out.split() == ["long"] * 5
 
 
+def test_bounds_that_no_value_reaches_are_not_guessed():
+    def bounded(x):
+        return x.clamp(max=min(x.shape[0], 8)).relu()
+
+    args = [x.long() for x in arguments(3, 5, 7, 6, 12)]
+    compiled = torch.compile(bounded)
+    for values in (args, args, args, args, [x * 0 + 100 for x in args]):
+        for x in values:
+            assert torch.equal(compiled(x), bounded(x))
+
+
+def test_what_follows_a_step_is_recorded():
+    torch.manual_seed(2)
+    layer = nn.Linear(4, 4)
+    optimizer = torch.optim.SGD(layer.parameters(), 0.001)
+
+    def step(x):
+        optimizer.zero_grad()
+        layer(x).sum().backward()
+        optimizer.step()
+        return x[:8].sum()
+
+    compiled, args = torch.compile(step), arguments(3, 5, 7, 6, 12)
+    for _ in range(6):
+        for x in args:
+            assert torch.equal(compiled(x), x[:8].sum())
+
+
 def test_windows_that_move_by_several_elements():
     torch.manual_seed(2)
     layers = nn.Sequential(nn.Conv1d(4, 4, 3, stride=2), nn.ReLU(), nn.MaxPool1d(2))

@@ -22,6 +22,7 @@ from rushlight._engine.trace.passes.kernel_nodes import Product
 from rushlight._engine.trace.program import Part, Program
 from rushlight._engine.trace.recorder import Array, Entry, arrays, root, roots
 from rushlight._engine.trace.sizes.formulas import Unlike
+from rushlight._engine.trace.sizes.trials import after_a_step
 
 # Constants of more bytes are not compared.
 _LARGE = 1 << 20
@@ -94,6 +95,8 @@ class Described:
         self.holders: list[Array] = []
         self.constants: dict[int, Array] = {}
         entries = program.entries
+        if after_a_step(program.forward.entries):
+            raise Unlike("something is computed after the step of an optimizer")
         self._kept = set(map(id, program.constants))
         # What is written to, or stands where that may be.
         self._made = {key for e in entries for key in (roots(e.outs) if e.kind == "run" else e.reads())}
@@ -139,8 +142,6 @@ class Described:
             if owner.nbytes > _LARGE:
                 raise Unlike("a constant is large")
             self.constants[number] = owner
-            if owner.size == 1 and owner.dtype.kind in "iu":
-                self.numbers.append(int(owner.ravel()[0]))
             return "constant", owner.dtype, owner.ndim
         return "made", owner.dtype
 

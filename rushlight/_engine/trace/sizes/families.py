@@ -119,8 +119,7 @@ class Sizes:
         }
         self._apart = {n for s in samples for n in like.owners if s.owners[n].nbytes != like.owners[n].nbytes}
         made = {o[1] for _, _, _, outs in like.folded for o in outs if o[0] == "array"}
-        numbers = {n for n, held in like.constants.items() if held.size == 1 and held.dtype.kind in "iu"}
-        if not like.constants.keys() <= self._fixed | made | numbers:
+        if not like.constants.keys() <= self._fixed | made:
             raise Unlike("a constant depends on sizes, or on something else")
         for pair in zip(*[s.windows for s in samples], strict=True):
             if len({before for before, _ in pair}) != len({after for _, after in pair}):
@@ -227,8 +226,6 @@ class _Made:
                 return self.like.owners[number]
             return np.empty(size, np.uint8)
         held = self.like.constants[number]
-        if held.size == 1 and held.dtype.kind in "iu":
-            return np.full(held.shape, next(self._numbers), held.dtype)
         return held if number in self._fixed else np.empty(size, np.uint8)
 
     def _entry(self, described: Any, known: Entry) -> Entry:

@@ -80,6 +80,12 @@ def _steps(e: Entry) -> bool:
     return e.kind == "call" and e.function is not add_gradient and not is_about_leaves(e)
 
 
+def after_a_step(entries: Sequence[Entry]) -> bool:
+    """Whether something is computed once an optimizer has stepped, which is compared with nothing."""
+    step = next((k for k, e in enumerate(entries) if _steps(e)), len(entries))
+    return any(e.kind != "mark" and not _steps(e) and not is_about_leaves(e) for e in entries[step:])
+
+
 class Trial:
     """A program's run, to be compared with an eager call of the same arguments from the same state."""
 
