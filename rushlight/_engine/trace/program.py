@@ -19,6 +19,7 @@ from rushlight._engine.core.dtype import dtype
 from rushlight._engine.core.layout import pointer
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.pytree import flatten, tree_map
+from rushlight._engine.core.size import Size
 from rushlight._engine.core.settings import settings
 from rushlight._engine.dispatch.runners.formulas import CompiledFormula
 from rushlight._engine.dispatch.runners.recorded import recorded
@@ -558,8 +559,12 @@ def replaced(tree: Any, tensors: Sequence[Tensor]) -> Any:
 
 
 def mapped(tree: Any, change: Callable[[Tensor], Any]) -> Any:
-    """A tree of lists, tuples and dicts with its tensors changed."""
-    return tree_map(lambda v: change(v) if isinstance(v, Tensor) else v, tree)
+    """A tree of lists, tuples and dicts with its tensors changed; a Size stays one."""
+    return tree_map(lambda v: change(v) if isinstance(v, Tensor) else v, tree, is_leaf=_is_size)
+
+
+def _is_size(value: Any) -> bool:
+    return value.__class__ is Size
 
 
 def needed(entries: Sequence[Entry], output: Any) -> list[Entry]:

@@ -138,6 +138,40 @@ def test_bounds_that_no_value_reaches_are_not_guessed():
             assert torch.equal(compiled(x), bounded(x))
 
 
+def test_results_lie_as_eager_ones_where_a_size_is_1():
+    def turned(x):
+        return (x * 2).transpose(0, 1), x.shape
+
+    compiled = torch.compile(turned)
+    for _ in range(6):
+        for n in (3, 5, 7, 6, 1):
+            x = torch.ones(2, n, 4)
+            found, size = compiled(x)
+            assert found.stride() == turned(x)[0].stride()
+            assert size == x.shape and type(size) is torch.Size
+    compiled = torch.compile(lambda x: turned(x)[0])
+    for _ in range(6):
+        assert [compiled(torch.ones(2, n, 4)).stride() for n in (3, 5, 7, 6, 1)] == [
+            turned(torch.ones(2, n, 4))[0].stride() for n in (3, 5, 7, 6, 1)
+        ]
+    assert sum(p.derived for p in compiled._runner.plans.values()) == 1
+
+
+def test_sizes_at_which_the_call_fails():
+    table = torch.ones(8, 4)
+
+    def added(x):
+        return table[: x.shape[0]] + x
+
+    compiled = torch.compile(added)
+    for _ in range(5):
+        for x in arguments(3, 5, 7, 6):
+            assert torch.equal(compiled(x), added(x))
+    for _ in range(4):
+        with pytest.raises(RuntimeError, match="must match"):
+            compiled(torch.ones(9, 4))
+
+
 def test_what_follows_a_step_is_recorded():
     torch.manual_seed(2)
     layer = nn.Linear(4, 4)

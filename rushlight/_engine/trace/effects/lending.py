@@ -12,9 +12,9 @@ import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.in_place import replay, view_chain
-from rushlight._engine.core.pytree import tree_map
 from rushlight._engine.tensors.storages.storage import Storage, address
 from rushlight._engine.tensors.tensor import ARRAY, Tensor, storage, wrap
+from rushlight._engine.trace.program import mapped
 from rushlight._engine.trace.recorder import root
 from rushlight._engine.trace.regions import BoundaryNode
 
@@ -82,7 +82,7 @@ class Lent:
     def among(self, output: Any) -> Any:
         """What a call gave, with the copies in the places of the tensors."""
         of = {id(t): copy for t, copy in zip(self.tensors, self.copies, strict=True)}
-        return tree_map(lambda v: of.get(id(v), v) if isinstance(v, Tensor) else v, output)
+        return mapped(output, lambda t: of.get(id(t), t))
 
     def settle(self) -> None:
         """Let what the call has made of the copies' memory lie in the tensors' own."""

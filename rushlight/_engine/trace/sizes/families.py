@@ -24,7 +24,7 @@ from rushlight._engine.trace.graph import whole
 from rushlight._engine.trace.passes.kernel_nodes import Product
 from rushlight._engine.trace.passes.memory import Room
 from rushlight._engine.trace.passes.verify import verify
-from rushlight._engine.trace.program import Part, Program, replaced
+from rushlight._engine.trace.program import Part, Program, replaced, results_of
 from rushlight._engine.trace.recorder import Array, Entry, root, roots
 from rushlight._engine.trace.sizes.descriptions import Described
 from rushlight._engine.trace.sizes.formulas import Unlike, follows, formula
@@ -87,11 +87,11 @@ class Family:
             return None
         try:
             program = self._sizes.at(sizes, self._room)
-        except Unlike:
+            if settings.verify:
+                verify(whole(program.parts), "other sizes")
+            program.settle(known)
+        except Exception:  # there is no such view, say: an eager call at these sizes may well fail, too
             return None
-        if settings.verify:
-            verify(whole(program.parts), "other sizes")
-        program.settle(known)
         return program
 
 
@@ -185,7 +185,7 @@ class _Made:
         for part, described in zip(parts, like.outputs, strict=True):
             part.output = self._output(part, described, numbers)
         laid = copy.copy(of.laid)
-        self._lay(laid)
+        self._lay(laid, results_of(parts[0].output))
         owned = {id(root(m)): root(m) for m in self._memory}
         return of.with_parts(parts, folded, numbers, laid, owned, room)
 
@@ -298,12 +298,14 @@ class _Made:
             tensors.append(t)
         return replaced(part.output, tensors)
 
-    def _lay(self, laid: Any) -> None:
+    def _lay(self, laid: Any, results: Sequence[Tensor]) -> None:
         """How results lie in memory that some share."""
         _, _, places, memory = self.like.laid
         laid.places = []
-        for place in places:
+        for t, place in zip(results, places, strict=True):
             if place is None:
+                if np.empty_like(t._array).strides != t._array.strides:  # one of its sizes is 1
+                    raise Unlike("a copy of a result has other strides")
                 laid.places.append(None)
                 continue
             group, ndim, of = place
