@@ -560,16 +560,24 @@ class Compiled:
         NotImplemented where none is.
         """
         family, (guards, path) = self.families.get(plan.outline), self._surroundings(plan, like)
-        program = None if family is None or path is None else family.at(plan.sizes, guards.known())
-        if family is None or program is None:
+        if family is None or path is None or not family.serves(plan.sizes):
             return NotImplemented
-        before, witness = State([guards], program), Witness(program)
-        if not before.knows(program):
-            family.missed += 1
-            return NotImplemented
-        with watched(guards, path) as watch:
-            found = witness.hear(self.function, args, kwargs)
-        same = not (watch.strays() or guards.failure()) and before.equal(Trial(program, witness, tensors))
+        # Another program's run, or the backward pass that is still to come, needs the memory.
+        if family.room.pending or not family.room.busy.acquire(blocking=False):
+            plan.calls -= 1
+            return self.function(*args, **kwargs)
+        try:
+            program = family.at(plan.sizes, guards.known())
+            before = State([guards], program)
+            if program is None or not before.knows(program):
+                family.missed += program is not None
+                return NotImplemented
+            witness = Witness(program)
+            with watched(guards, path) as watch:
+                found = witness.hear(self.function, args, kwargs)
+            same = not (watch.strays() or guards.failure()) and before.equal(Trial(program, witness, tensors))
+        finally:
+            family.room.busy.release()
         if same:
             plan.program, plan.guards, plan.path = program, guards, path
             plan.ready = plan.derived = True

@@ -19,8 +19,8 @@ from rushlight._engine.core.dtype import dtype
 from rushlight._engine.core.layout import pointer
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.pytree import flatten, tree_map
-from rushlight._engine.core.size import Size
 from rushlight._engine.core.settings import settings
+from rushlight._engine.core.size import Size
 from rushlight._engine.dispatch.runners.formulas import CompiledFormula
 from rushlight._engine.dispatch.runners.recorded import recorded
 from rushlight._engine.kernels.runtime.handwritten_stages import Scratch

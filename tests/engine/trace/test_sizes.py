@@ -172,6 +172,49 @@ def test_sizes_at_which_the_call_fails():
             compiled(torch.ones(9, 4))
 
 
+def test_backward_passes_that_are_still_to_come():
+    """What calls at other sizes have left for theirs stays where it is."""
+    torch.manual_seed(2)
+    layer = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 4))
+    compiled = torch.compile(layer)
+    found = {}
+    for run in (layer, compiled):
+        layer.zero_grad()
+        held = []
+        for _ in range(4):
+            for x in arguments(3, 5, 7, 6, 12):
+                run(x).exp().sum().backward()
+        for _ in range(3):
+            for x in arguments(6, 9, 12, 14, 2):
+                held.append(run(x))
+                if len(held) > 2:
+                    held.pop(0).exp().sum().backward()
+        found[run] = [p.grad for p in layer.parameters()]
+    assert all(map(torch.equal, found[layer], found[compiled]))
+    assert sum(p.derived for p in compiled._runner.plans.values()) >= 2
+
+
+def test_gradients_that_steps_take_away_in_place():
+    data = arguments(3, 5, 7, 6, 12, 9) * 4
+    found = []
+    for how in (lambda f: f, torch.compile):
+        torch.manual_seed(2)
+        layer = nn.Linear(4, 4)
+        optimizer = torch.optim.SGD(layer.parameters(), 0.01)
+
+        def step(x, layer=layer, optimizer=optimizer):
+            loss = layer(x).square().sum()
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=False)
+            return loss
+
+        run = how(step)
+        found.append([run(x).item() for x in data])
+    assert found[0] == found[1]
+    assert sum(p.derived for p in run._runner.plans.values()) == 3
+
+
 def test_what_follows_a_step_is_recorded():
     torch.manual_seed(2)
     layer = nn.Linear(4, 4)

@@ -49,7 +49,7 @@ class Family:
         # eager call.
         self.unlike = ""
         self.made = self.missed = 0
-        self._room = Room(shared=True)
+        self.room = Room(shared=True)
 
     def serves(self, sizes: tuple[int, ...]) -> bool:
         """Whether there is, or will be, a program at these sizes."""
@@ -86,7 +86,7 @@ class Family:
         if self._sizes is None or not self.serves(sizes):
             return None
         try:
-            program = self._sizes.at(sizes, self._room)
+            program = self._sizes.at(sizes, self.room)
             if settings.verify:
                 verify(whole(program.parts), "other sizes")
             program.settle(known)

@@ -75,6 +75,12 @@ def _leaves(entries: Sequence[Entry]) -> list[Tensor]:
     return found
 
 
+def _given_to_leaves(entries: Sequence[Entry]) -> list[Array]:
+    """The memory of the gradients that leaves are given."""
+    taken = [own for e in entries if e.function is take for _, own, _ in e.operands[0]]
+    return [own._array for own in (*taken, *[e.operands[2] for e in entries if e.function is add_gradient])]
+
+
 def _steps(e: Entry) -> bool:
     """Whether an entry calls what is not repeated to be compared: the step of an optimizer."""
     return e.kind == "call" and e.function is not add_gradient and not is_about_leaves(e)
@@ -197,6 +203,8 @@ class State:
         not.
         """
         after = [(a, a.copy()) for a, _ in self.held]
+        # Leaves may hold these: programs at other sizes have given them.
+        gradients = [(a, a.copy()) for a in _given_to_leaves(trial.program.forward.entries)]
         drawn = [(g, g.get_state()) for g, _ in self.random]
         try:
             for a, values in self.held:
@@ -215,7 +223,7 @@ class State:
         except Exception:  # nothing is known of the program yet
             return False
         finally:
-            for a, values in after:
+            for a, values in (*after, *gradients):
                 a[...] = values
             for g, state in drawn:
                 g.set_state(state)
