@@ -14,7 +14,7 @@ import numpy as np
 
 from rushlight._engine.core.dtype import get_default_dtype
 from rushlight._engine.core.profiling_ranges import spanned
-from rushlight._engine.core.recording import TAPE
+from rushlight._engine.core.recording import TAPE, region
 from rushlight._engine.dispatch.tensor_rows import TENSOR_ROWS
 from rushlight._engine.kernels.runtime import native
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
@@ -455,7 +455,7 @@ class Elementwise(Optimizer):
             numbers = [*map(float, self._numbers(group, lr, plan, plan.kernel.scalars))]
             if backend is not None:
                 backend.run_step(plan.kernel, plan.arrays(), numbers)
-            elif not TAPE or not TAPE[-1].update(plan, numbers):
+            elif region() is None or not TAPE[-1].update(plan, numbers):
                 plan.kernel(plan.arrays(), numbers)
             plan.noted()
 

@@ -3,6 +3,7 @@
 import copy
 import gc
 import threading
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -551,11 +552,14 @@ def test_what_a_step_may_hold(body, mode):
     assert "replayed 5 times" in report or mode == "default", report
 
 
-def test_an_optimizer_with_a_closure_stays_eager():
+@pytest.mark.parametrize(
+    "make", [partial(torch.optim.LBFGS, max_iter=4), torch.optim.SGD], ids=["LBFGS", "SGD"]
+)
+def test_an_optimizer_with_a_closure_stays_eager(make):
     found = []
     for compiled in (False, True):
         model = mlp()
-        optimizer = torch.optim.LBFGS(model.parameters(), lr=0.1, max_iter=4)
+        optimizer = make(model.parameters(), lr=0.1)
 
         def step(x, y, model=model, optimizer=optimizer):
             def closure():

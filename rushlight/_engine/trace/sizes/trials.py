@@ -122,7 +122,10 @@ class Trial:
             (self.witness.after[key], own) for key, own in gradients.items()
         ]
         later = [o for e in part.entries[count:] for o in e.outs]
-        for t, own in zip(results_of(self.witness.found), results_of(part.output), strict=True):
+        found, places = results_of(self.witness.found), self.program.laid.places
+        for t, own, place in zip(found, results_of(part.output), places, strict=True):
+            if t._array.strides != (own._array if place is None else place).strides:
+                return False
             if not any(np.may_share_memory(o, own._array) for o in later):
                 pairs.append((t._array, own._array))
         done = roots([e.operands for e in part.entries[:count] if e.kind == "write"])
