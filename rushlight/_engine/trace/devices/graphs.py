@@ -24,7 +24,7 @@ from rushlight._engine.tensors.storages.storage import Storage, address
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap, wrap_view
 from rushlight._engine.trace.effects.purity import watched
 from rushlight._engine.trace.guards import Guards
-from rushlight._engine.trace.passes.memory import uncollected
+from rushlight._engine.trace.passes.memory import Room, uncollected
 from rushlight._engine.trace.program import holders, mapped, replaced, results_of, tracked_of
 from rushlight._engine.trace.recorder import place_of, recording, roots
 from rushlight._engine.trace.regions import BoundaryNode, CompiledBackward, leaves_of, saved
@@ -135,19 +135,17 @@ class DeviceProgram:
 
     def __init__(self, function: Callable[..., Any], guards: Guards, device: Any) -> None:
         self.function, self.guards, self.device = function, guards, device
-        self.busy = threading.Lock()
+        self.room = Room()
         self.captures = 0
         self.refusal = ""
         # Of a graph's gradients nobody looks how they lie.
         self.orders: list[tuple[int, ...] | None] = []
         self.backward: CUDAGraph | None = None
-        self._latest: weakref.ref[CompiledBackward] | None = None
 
     @property
     def pending(self) -> bool:
         """Whether the memory is still needed: the last replay's backward pass is still to come."""
-        node = None if self._latest is None else self._latest()
-        return node is not None and node.saved is not None
+        return self.room.pending
 
     # --- capturing ----------------------------------------------------------------------------------
 
@@ -274,7 +272,7 @@ class DeviceProgram:
             tuple([None if t._grad_node is None else (t._grad_node, t._output_nr) for t in ends]),
             (self, saved(guarded)),
         )
-        self._latest = weakref.ref(node)
+        self.room.latest = weakref.ref(node)
         return node
 
     def run_backward(self, grads: Sequence[Tensor | None]) -> list[Tensor | None]:
