@@ -350,7 +350,9 @@ class Compiled:
         if self._recorded(plan) >= MOST_PROGRAMS and not self._resembles(plan):
             return False
         at_once = len(self.plans) <= AT_ONCE or self._resembles(plan)
-        if plan.calls and (at_once if leader.ready else self._recorded_like(plan) is not None):
+        if not leader.ready:  # the first few may confirm each other
+            at_once = self._recorded_like(plan) is not None and self._recorded(plan) < MOST_PROGRAMS
+        if plan.calls and at_once:
             return False
         return not leader.ready or self.trace.gain * plan.worked <= leader.learnt
 
