@@ -52,6 +52,7 @@ from rushlight._engine.trace.passes.memory import uncollected
 from rushlight._engine.trace.program import (
     Program,
     Recorded,
+    results_of,
     tracked_of,
 )
 from rushlight._engine.trace.recorder import Recorder, recording, root, roots
@@ -63,6 +64,7 @@ from rushlight._engine.trace.regions import (
 )
 from rushlight._engine.trace.sizes.descriptions import Described, sizes_of
 from rushlight._engine.trace.sizes.families import Family, resemble
+from rushlight._engine.trace.sizes.heard import Heard
 from rushlight._engine.trace.sizes.trials import State, Trial, Witness
 from rushlight._engine.trace.trace import Trace
 
@@ -107,6 +109,8 @@ class Specialization:
         self.derived = False
         # Its program before it was settled, until that is known to be right.
         self.described: Described | None = None
+        # What its record was told, for as long as it is looked at.
+        self.heard: Any = None
         # The numbers in the key that outlines leave out.
         self.sizes: tuple[int, ...] = ()
         # Which way Python went when a record was made (effects/purity.py), and whether a call of this kind
@@ -539,7 +543,10 @@ class Compiled:
             def make(until: float | None, share: float) -> Program:
                 return Program(recorder, given, output, traced, until, share)
 
+            if plan.outline is not None:
+                plan.heard = Heard(recorder.entries, given, guards.known(), results_of(output))
             why = self._take(plan, make, guards, until, before, tensors)
+            plan.heard = None
         if not why:
             overheard(tracked, plan.orders)
         if not why and not first:
@@ -572,12 +579,15 @@ class Compiled:
             program = family.at(plan.sizes, guards.known())
             before = State([guards], program)
             if program is None or not before.knows(program):
-                family.missed += program is not None
+                if program is not None:
+                    family.miss(plan.sizes)
                 return NotImplemented
-            witness = Witness(program)
+            witness = Witness(program, tensors, guards.known())
             with watched(guards, path) as watch:
                 found = witness.hear(self.function, args, kwargs)
-            same = not (watch.strays() or guards.failure()) and before.equal(Trial(program, witness, tensors))
+            heard = Heard(witness.entries, tensors, guards.known(), results_of(found))
+            same = not (watch.strays() or guards.failure()) and family.confirms(plan.sizes, heard)
+            same = same and before.equal(Trial(program, witness, tensors))
         finally:
             family.room.busy.release()
         if same:
@@ -588,7 +598,7 @@ class Compiled:
             self.trace.faster += 1
             overheard(tracked_of(found), plan.orders)
         else:
-            family.missed += 1
+            family.miss(plan.sizes)
             plan.strays = True
             plan.calls -= 1  # it is recorded when it comes again
         return found
@@ -638,7 +648,7 @@ class Compiled:
                 second = Recorded(made)
                 if plan.outline is not None and len(self.plans) > 1:
                     family = self.families.setdefault(plan.outline, Family())
-                    plan.described = family.described(made, guards.known(), plan.sizes)
+                    plan.described = family.described(made, guards.known(), plan.sizes, plan.heard)
                 made.settle(guards.known())
                 if all(guards is not p.guards for p in self.plans.values()):  # else they know
                     gradients.guard(guards, made.entries)

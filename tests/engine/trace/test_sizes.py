@@ -138,6 +138,24 @@ def test_bounds_that_no_value_reaches_are_not_guessed():
             assert torch.equal(compiled(x), bounded(x))
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x[:8].sum(),
+        lambda x: x.cumsum(0)[min(x.shape[0], 8) - 1],
+        lambda x: F.adaptive_avg_pool1d(x.t()[None], 2),
+        lambda x: x.roll(min(x.shape[0], 8), 0) * 2,
+    ],
+)
+def test_zeros_confirm_nothing(function):
+    """What is warmed up with zeros gives zeros, whatever is cut off."""
+    compiled, args = torch.compile(function), arguments(3, 5, 7, 6, 12)
+    for k in range(6):
+        for x in args:
+            x = x if k != 1 else x * 0
+            assert torch.equal(compiled(x), function(x))
+
+
 def test_results_lie_as_eager_ones_where_a_size_is_1():
     def turned(x):
         return (x * 2).transpose(0, 1), x.shape

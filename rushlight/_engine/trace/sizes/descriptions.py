@@ -22,12 +22,12 @@ from rushlight._engine.trace.passes.kernel_nodes import Product
 from rushlight._engine.trace.program import Part, Program
 from rushlight._engine.trace.recorder import Array, Entry, arrays, root, roots
 from rushlight._engine.trace.sizes.formulas import Unlike
+from rushlight._engine.trace.sizes.heard import RECURRENT, Heard
 from rushlight._engine.trace.sizes.trials import after_a_step
 
 # Constants of more bytes are not compared.
 _LARGE = 1 << 20
-# Rows whose windows may move by several elements, and recurrences.
-_RECURRENT = ("_recurrence", "_recurrence_backward")
+# Rows whose windows may move by several elements.
 _WINDOWS = frozenset(
     "_convolution _convolution_input _convolution_weight _max_pool _greatest _spread".split()
 )
@@ -76,8 +76,10 @@ class Described:
     said: equal for programs that differ in `numbers` alone. known: the tensors that the function may use.
     """
 
-    def __init__(self, program: Program, known: Sequence[Tensor], sizes: tuple[int, ...]) -> None:
-        self.program, self.sizes = program, sizes
+    def __init__(
+        self, program: Program, known: Sequence[Tensor], sizes: tuple[int, ...], heard: Heard
+    ) -> None:
+        self.program, self.sizes, self.heard = program, sizes, heard
         self.numbers: list[int] = []
         # Tensors that the function may use, and their memory, by their ids.
         self._known = {id(root(t._memory)) for t in known} | {id(t) for t in known}
@@ -151,7 +153,7 @@ class Described:
             other = given[1] if e.name == "_convolution_weight" else e.outs[0]
             self.windows += zip(given[0].shape[2:], other.shape[2:], strict=True)
         of = self._function(e.function)
-        operands = self._spans(e.operands) if e.name in _RECURRENT else self._tree(e.operands)
+        operands = self._spans(e.operands) if e.name in RECURRENT else self._tree(e.operands)
         return e.kind, of, operands, tuple([self._array(o) for o in e.outs])
 
     def _spans(self, operands: tuple[Any, ...]) -> Any:

@@ -28,6 +28,7 @@ from rushlight._engine.trace.program import Part, Program, replaced, results_of
 from rushlight._engine.trace.recorder import Array, Entry, root, roots
 from rushlight._engine.trace.sizes.descriptions import Described
 from rushlight._engine.trace.sizes.formulas import Unlike, follows, formula
+from rushlight._engine.trace.sizes.heard import Heard
 from rushlight._engine.trace.stage_planning import prepared
 from rushlight._engine.trace.trace import Spec
 
@@ -58,13 +59,13 @@ class Family:
         return len(self._samples) < MOST if self._sizes is None else self._sizes.vary_alike(sizes)
 
     def described(
-        self, program: Program, known: Sequence[Tensor], sizes: tuple[int, ...]
+        self, program: Program, known: Sequence[Tensor], sizes: tuple[int, ...], heard: Heard
     ) -> Described | None:
         """A program that is about to be settled, if it can be one of the family."""
         if self.unlike or len(self._samples) >= MOST:
             return None
         try:
-            return Described(program, known, sizes)
+            return Described(program, known, sizes, heard)
         except Unlike as why:
             self.unlike = str(why)
             return None
@@ -80,6 +81,14 @@ class Family:
             self._sizes = Sizes(alike)
         except Unlike as why:
             self.unlike = str(why)
+
+    def miss(self, sizes: tuple[int, ...]) -> None:
+        """A program at these sizes did something else than an eager call."""
+        self.missed += self._sizes is None or not self._sizes.is_short(sizes)
+
+    def confirms(self, sizes: tuple[int, ...], heard: Heard) -> bool:
+        """Whether an eager call's ops were given the numbers that programs at these sizes have."""
+        return self._sizes is not None and self._sizes.confirms(sizes, heard)
 
     def at(self, sizes: tuple[int, ...], known: Sequence[Tensor]) -> Program | None:
         """A program at these sizes, settled, if there can be one."""
@@ -131,10 +140,14 @@ class Sizes:
             if len(set(column)) > 1 and not follows(column, varying):
                 varying.append(column)
         firsts = [self._columns.index(c) for c in varying]
+        if any(s.heard.said != like.heard.said for s in samples):
+            raise Unlike("calls are not given the same")
         rows = [*zip(*[s.numbers for s in samples], strict=True)]
-        known = {row: formula(row, varying) for row in dict.fromkeys(rows) if len(set(row)) > 1}
+        self._told = [*zip(*[s.heard.numbers for s in samples], strict=True)]
+        known = {row: formula(row, varying) for row in dict.fromkeys(rows + self._told) if len(set(row)) > 1}
         self._varying = [(n, row) for n, row in enumerate(rows) if row in known]
         self._formulas = {row: partial(of, tuple(firsts)) for row, of in known.items()}
+        self._latest: tuple[Any, dict[tuple[int, ...], int]] = None, {}
 
     def vary_alike(self, sizes: tuple[int, ...]) -> bool:
         """Whether sizes that have been equal in all programs are so here, and those that were fixed are."""
@@ -146,9 +159,25 @@ class Sizes:
             for c, size in zip(self._columns, sizes, strict=True)
         )
 
+    def is_short(self, sizes: tuple[int, ...]) -> bool:
+        """Whether one is 0 or 1 that no program has: what is copied elsewhere lies in order then."""
+        return any(size <= 1 < min(c) for c, size in zip(self._columns, sizes, strict=True))
+
+    def _values(self, sizes: tuple[int, ...]) -> dict[tuple[int, ...], int]:
+        """What the numbers are that vary, by what they are in the programs."""
+        if self._latest[0] != sizes:
+            self._latest = sizes, {row: of(sizes) for row, of in self._formulas.items()}
+        return self._latest[1]
+
+    def confirms(self, sizes: tuple[int, ...], heard: Heard) -> bool:
+        """Whether an eager call's ops were given what follows from the sizes."""
+        values = self._values(sizes)
+        expected = [values.get(row, row[0]) for row in self._told]
+        return heard.said == self.like.heard.said and heard.confirms(expected)
+
     def at(self, sizes: tuple[int, ...], room: Room) -> Program:
         """The program at these sizes, not settled, which runs in this memory."""
-        values = {row: of(sizes) for row, of in self._formulas.items()}
+        values = self._values(sizes)
         numbers = [*self.like.numbers]
         for n, row in self._varying:
             numbers[n] = values[row]

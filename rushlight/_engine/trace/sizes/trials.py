@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import numpy as np
 
 from rushlight._engine.autograd.engine import grad
-from rushlight._engine.core.recording import TAPE, Deaf
 from rushlight._engine.kernels.runtime.stages import Run
 from rushlight._engine.tensors.generator import default_generator
 from rushlight._engine.tensors.tensor import Tensor, wrap
@@ -17,17 +15,28 @@ from rushlight._engine.trace.guards import Guards
 from rushlight._engine.trace.passes import reproduce
 from rushlight._engine.trace.passes.gradients import emptied_by, is_about_leaves, scaled
 from rushlight._engine.trace.program import Part, Program, Recorded, results_of, tracked_of
-from rushlight._engine.trace.recorder import Array, Entry, add_gradient, gathered, root, roots, take
+from rushlight._engine.trace.recorder import (
+    Array,
+    Entry,
+    Recorder,
+    add_gradient,
+    gathered,
+    paused,
+    recording,
+    root,
+    roots,
+    take,
+)
 from rushlight._engine.trace.regions import generators_of, values_like
 
 
-class Witness(Deaf):
+class Witness(Recorder):
     """Hears of a call that runs eagerly; the gradients that leaves have when it first calls an optimizer's
     step, or ends.
     """
 
-    def __init__(self, program: Program) -> None:
-        self.thread = threading.get_ident()
+    def __init__(self, program: Program, given: Sequence[Tensor], known: Sequence[Tensor]) -> None:
+        super().__init__(given, known)
         self.found: Any = None
         self.stepped = False
         self._leaves = _leaves(program.forward.entries)
@@ -42,24 +51,32 @@ class Witness(Deaf):
 
     def hear(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """The call."""
-        TAPE.append(self)
-        try:
+        with recording(self):
             self.found = function(*args, **kwargs)
-        finally:
-            TAPE.remove(self)
         if not self.stepped:
             self.after = self._gradients()
         return self.found
+
+    def escape(self, what: str, breaks: bool = True) -> None:
+        """It is not repeated, so all may happen."""
+
+    def _check(self, values: Sequence[Any]) -> None:
+        pass
+
+    def _add(self, entry: Entry) -> None:
+        self.entries.append(entry)
 
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
         """What replays do by Python, too."""
         if not self.stepped and _steps(Entry("call", function, args)):
             self.stepped, self.after = True, self._gradients()
-        TAPE.remove(self)
-        try:
+        with paused(self):
             return function(*args)
-        finally:
-            TAPE.append(self)
+
+    def accumulate(self, function: Callable[..., Any], node: Any, grad: Tensor, create: bool) -> None:
+        """A leaf receives its gradient, as ever."""
+        with paused(self):
+            function(node, grad, create)
 
 
 def _leaves(entries: Sequence[Entry]) -> list[Tensor]:
