@@ -21,8 +21,8 @@ RECURRENT = ("_recurrence", "_recurrence_backward")
 class Heard:
     """What a recorder was told. said: equal for calls that differ in `numbers` alone.
 
-    Values may hide that a program does something else than a call at its sizes: those of a mask, or zeros that
-    something is warmed up with. These numbers tell.
+    Values may hide that a program does something else than a call at its sizes: those of a mask, or zeros
+    that something is warmed up with. These numbers tell.
     """
 
     def __init__(
