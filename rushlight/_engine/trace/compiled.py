@@ -263,7 +263,9 @@ class Compiled:
             return self.function(*args, **kwargs)
         try:
             plan.replays += 1
-            if plan.replays == 1:  # by now nobody holds what the recorded calls have made
+            if (
+                plan.replays == 1 and not plan.derived
+            ):  # by now nobody holds what the recorded calls have made
                 gc.collect(1)
                 memory_pages.give_back()
             return spanned(self.label, program.run, tensors) if SPANS else program.run(tensors)
@@ -433,8 +435,8 @@ class Compiled:
                         found = self._record(plan, tensors, args, kwargs, until, resume)
                 finally:
                     _RECORDS.release()
-                # What recording has freed; glibc keeps it, as pieces between arrays that live on.
-                memory_pages.give_back()
+                if not plan.derived:  # what recording has freed, and glibc keeps between arrays that live on
+                    memory_pages.give_back()
             else:
                 found = self._looked_at(plan, tensors, lambda: self.function(*args, **kwargs))
                 self._do(plan, tiers.wait if self.background else lambda: None)
