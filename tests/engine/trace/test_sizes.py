@@ -250,6 +250,18 @@ def test_what_follows_a_step_is_recorded():
             assert torch.equal(compiled(x), x[:8].sum())
 
 
+def test_functions_of_c_that_are_chosen_by_a_size_are_called(capsys):
+    def noted(x):
+        (len, print)[x.shape[0] > 10]("long")
+        return (x * 2).exp()
+
+    compiled, args = torch.compile(noted), arguments(3, 5, 7, 6, 12)
+    for x in [*args[:4] * 5, *args[4:] * 5]:
+        compiled(x)
+    assert [p.derived for p in compiled._runner.plans.values()] == [False] * 3 + [True, False]
+    assert capsys.readouterr().out.split() == ["long"] * 5
+
+
 def test_windows_that_move_by_several_elements():
     torch.manual_seed(2)
     layers = nn.Sequential(nn.Conv1d(4, 4, 3, stride=2), nn.ReLU(), nn.MaxPool1d(2))

@@ -116,6 +116,11 @@ class Path:
         return hash((self._before, *self._latest))
 
 
+def _called(function: Any) -> int:
+    """A function of C's on the path: by its name, as those of an object are made as they are asked for."""
+    return hash((getattr(function, "__module__", None), getattr(function, "__qualname__", None)))
+
+
 def _keeps_all_in_dict(held: Any) -> bool:
     """Whether storing an attribute of an object is to store it into its dict: its classes are written in
     Python, and what they make of it else is Python that is seen to run.
@@ -138,7 +143,7 @@ class Watch:
     def __init__(self, guards: Guards, known: int | None = None) -> None:
         self.found, self.follows = "", True
         self.path, self.known = Path(), known
-        self._profiler = self if known is None else None
+        self.profiler = self if known is None else self._passes
         # Whether a second record may tell what none can see.
         self.unsure = False
         self.guards = guards
@@ -172,6 +177,7 @@ class Watch:
             if event == "call" and frame.f_back is not None and not _ours(frame.f_back.f_code.co_filename):
                 self._asked(code, frame.f_back)
         elif event == "c_call":
+            self.path.note(_called(arg))
             if not (self._harmless(arg) or is_own_dict(frame, getattr(arg, "__self__", None))):
                 self._note(f"{getattr(arg, '__qualname__', arg)}() is called", code, frame.f_lineno)
         elif code not in self._scanned:
@@ -183,6 +189,13 @@ class Watch:
                 self._scan(code)
         elif self.follows and code.co_freevars and not self._made_here(code):
             self._enclosing(frame)  # of another function, perhaps, that has the same code
+
+    def _passes(self, frame: Any, event: str, arg: Any) -> None:
+        """What a call on a known path calls that is written in C: one of several, perhaps, by a size."""
+        if event != "c_call" or self._is_engine(frame.f_code):
+            return
+        if not (_for_us(frame) or _ours(frame.f_code.co_filename)):
+            self.path.note(_called(arg))
 
     def _is_engine(self, code: CodeType) -> bool:
         """Whether a function is this package's."""
@@ -210,7 +223,7 @@ class Watch:
         if self.rests and threading.get_ident() == self._thread:
             self.rests = False
             sys.settrace(self._tracer)
-            sys.setprofile(self._profiler)
+            sys.setprofile(self.profiler)
 
     def _answers(self, frame: Any) -> None:
         """A function of this package tells its caller how something stands that is no argument's."""
@@ -463,7 +476,7 @@ def watched(guards: Guards, path: int | None = None) -> Iterator[Watch]:
                 watch.scan_known()
             if _TURNS and watch.follows:  # else a debugger sees all
                 FOLLOWERS.append(watch)
-            sys.setprofile(watch if path is None else None)
+            sys.setprofile(watch.profiler)
             yield watch
             sys.setprofile(None)
         if path is None:
