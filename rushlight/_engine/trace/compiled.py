@@ -588,8 +588,8 @@ class Compiled:
             with watched(guards, path) as watch:
                 found = witness.hear(self.function, args, kwargs)
             heard = Heard(witness.entries, tensors, guards.known(), results_of(found))
-            same = not (watch.strays() or guards.failure()) and family.confirms(plan.sizes, heard)
-            same = same and before.equal(Trial(program, witness, tensors))
+            alike = not (watch.strays() or guards.failure()) and family.confirms(plan.sizes, heard)
+            same = alike and before.equal(Trial(program, witness, tensors))
         finally:
             family.room.busy.release()
         if same:
@@ -601,6 +601,9 @@ class Compiled:
             overheard(tracked_of(found), plan.orders)
         else:
             family.miss(plan.sizes)
+            if alike and family.ends(plan.sizes):
+                for key in [k for k, p in [*self.plans.items()] if p.derived and p.outline == plan.outline]:
+                    del self.plans[key]
             plan.strays = True
             plan.calls -= 1  # it is recorded when it comes again
         return found

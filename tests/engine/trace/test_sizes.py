@@ -262,6 +262,18 @@ def test_functions_of_c_that_are_chosen_by_a_size_are_called(capsys):
     assert capsys.readouterr().out.split() == ["long"] * 5
 
 
+def test_few_numbers_that_agree_by_chance():
+    def scaled(x):
+        x = x + x.argmax(1, keepdim=True)
+        x = (x / (x.std(1, keepdim=True) + 1)).clone().add_(1)
+        return x.t().contiguous().t().softmax(0) * 2 + 1
+
+    compiled = torch.compile(scaled)
+    for k, n in enumerate([33, 10, 4] * 6 + [33, 10, 4, 6, 16, 17, 2] * 4):
+        x = torch.randn(n, 4, generator=torch.Generator().manual_seed(k))
+        assert torch.equal(compiled(x), scaled(x))
+
+
 def test_windows_that_move_by_several_elements():
     torch.manual_seed(2)
     layers = nn.Sequential(nn.Conv1d(4, 4, 3, stride=2), nn.ReLU(), nn.MaxPool1d(2))

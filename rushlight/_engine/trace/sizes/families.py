@@ -86,6 +86,15 @@ class Family:
         """A program at these sizes did something else than an eager call."""
         self.missed += self._sizes is None or not self._sizes.is_short(sizes)
 
+    def ends(self, sizes: tuple[int, ...]) -> bool:
+        """Whether no more programs are made, as one was given the numbers that an eager call was, and left
+        other bits: where others, of few values, left the same, that may have been by chance.
+        """
+        if self._sizes is None or self._sizes.is_short(sizes):
+            return False
+        self.unlike = "programs at other sizes round otherwise"
+        return True
+
     def confirms(self, sizes: tuple[int, ...], heard: Heard) -> bool:
         """Whether an eager call's ops were given the numbers that programs at these sizes have."""
         return self._sizes is not None and self._sizes.confirms(sizes, heard)
