@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import AccumulateGrad
@@ -24,6 +25,20 @@ else:
     _Tensor = object
 
 _new = object.__new__
+# Gradients that a compiled step has left in memory which the next one writes to, by their ids; and those of
+# them that a program has asked for, and may hold.
+LEFT: WeakValueDictionary[int, Tensor] = WeakValueDictionary()
+_ASKED: dict[int, Tensor] = {}
+
+
+def keep_asked() -> None:
+    """Let gradients that a program may hold lie elsewhere: a compiled step is about to write to its own."""
+    while _ASKED:
+        key, grad = _ASKED.popitem()
+        LEFT.pop(key, None)
+        grad._array = grad._array.copy("K")
+        if grad._storage is not None:
+            grad._storage._bytes = grad._storage.lent = None
 
 
 class Gradient(_Tensor):
@@ -134,6 +149,8 @@ class Gradient(_Tensor):
         made = found is None and node is not None and node.__class__ is not AccumulateGrad
         if made and not self.is_leaf and not self.retains_grad:
             _warn_non_leaf()
+        if LEFT and found is not None and LEFT.get(id(found)) is found:
+            _ASKED[id(found)] = found
         return found
 
     @grad.setter

@@ -24,6 +24,7 @@ from rushlight._engine.core.size import Size
 from rushlight._engine.dispatch.runners.formulas import CompiledFormula
 from rushlight._engine.dispatch.runners.recorded import recorded
 from rushlight._engine.kernels.runtime.handwritten_stages import Scratch
+from rushlight._engine.tensors.gradient import LEFT, keep_asked
 from rushlight._engine.tensors.storages import memory_pages
 from rushlight._engine.tensors.storages.storage import INFERENCE, Storage, address
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
@@ -35,7 +36,7 @@ from rushlight._engine.trace.passes.memory import Arena, ArenaLayout, Room, pinn
 from rushlight._engine.trace.passes.recompute import within
 from rushlight._engine.trace.passes.simplify import fold, once
 from rushlight._engine.trace.passes.verify import sources, unmoved, verify
-from rushlight._engine.trace.recorder import Array, Entry, Recorder, arrays, flat, root, roots
+from rushlight._engine.trace.recorder import Array, Entry, Recorder, arrays, flat, root, roots, take
 from rushlight._engine.trace.regions import CompiledBackward, Traced, nodes, order_of, saved
 from rushlight._engine.trace.trace import Spec
 
@@ -383,6 +384,9 @@ class Program:
         if settings.verify:
             unmoved(before, whole(self.parts), "memory plan")
         self.does = tuple([stage_planning.does(p.entries, p.steps) for p in self.parts])
+        for e in self.forward.entries:
+            if e.function is take:
+                LEFT.update({id(own): own for _, own, _ in e.operands[0]})
         self.numbers, self.known, self._standing = numbers, {}, {}
         self.lent = {id(root(one.flat)): one for one in lent.values()}
         made = roots([e.outs for e in self.entries if e.kind == "run"])
@@ -423,6 +427,7 @@ class Program:
 
     def run(self, tensors: Sequence[Tensor]) -> Any:
         """The results for these inputs, of the recorded shapes and dtypes."""
+        keep_asked()
         self.forward.run([t._array for t in tensors])
         node = None
         if self.backward is not None:

@@ -22,6 +22,7 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch import interpreters
 from rushlight._engine.numerics import advanced_indexing
+from rushlight._engine.tensors.gradient import LEFT
 from rushlight._engine.tensors.tensor import Tensor, wrap
 
 Array = np.ndarray[Any, Any]
@@ -288,11 +289,13 @@ def add_gradient(leaf: Tensor, grad: Tensor, own: Tensor) -> None:
     take([(leaf, own, own._array)])
 
 
-def take(computed: Sequence[tuple[Tensor, Tensor, Array]]) -> None:
+def take(computed: list[tuple[Tensor, Tensor, Array]]) -> None:
     """Give leaves the gradients that have been computed, each with the array in which it was."""
-    for leaf, own, array in computed:
+    for k, (leaf, own, array) in enumerate(computed):
         if own._array is not array:  # it was handed out, and has been given other memory
             own = wrap(array, leaf._kind)
+            computed[k] = leaf, own, array
+            LEFT[id(own)] = own
         leaf._grad = own
         if own._storage is not None:
             own._storage.version += 1

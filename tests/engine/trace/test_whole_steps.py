@@ -372,3 +372,25 @@ def test_what_a_matched_call_does_anew_is_told(caplog):
         assert not caplog.messages
         called(torch.ones(4, 4))
     assert any("does what no call before did, from " in message for message in caplog.messages)
+
+
+def test_gradients_that_a_program_holds_stay_as_they_are():
+    def gradients(how):
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+
+        def step(x):
+            optimizer.zero_grad()
+            loss = model(x).sum()
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+
+        call, held = how(step), []
+        for k in range(9):
+            call(torch.randn(3 if k < 6 else 5, 4))
+            held += [p.grad for p in model.parameters()] if k != 4 else []
+        return [g.tolist() for g in held]
+
+    assert gradients(torch.compile) == gradients(lambda step: step)

@@ -10,6 +10,7 @@ import numpy as np
 from rushlight._engine.autograd.engine import grad
 from rushlight._engine.kernels.runtime.stages import Run
 from rushlight._engine.tensors.generator import default_generator
+from rushlight._engine.tensors.gradient import keep_asked
 from rushlight._engine.tensors.tensor import Tensor, wrap
 from rushlight._engine.trace.guards import Guards
 from rushlight._engine.trace.passes import reproduce
@@ -119,6 +120,7 @@ class Trial:
         """Whether it computes the same, up to the first step of an optimizer. written: whether what the
         program writes to is as the call has left it, of memory by its ids.
         """
+        keep_asked()
         part = self.program.forward
         _give(part, [t._array for t in self.tensors])
         gradients, count = dict(self.witness.before), len(part.entries)
@@ -254,6 +256,7 @@ class State:
             return "two calls with arguments of one kind did different things"
         if [a.tobytes() for a in program.constants] != [a.tobytes() for a in second.constants]:
             return "what seemed to be constant depends on something that cannot be repeated"
+        keep_asked()
         after = [(a, a.copy()) for a, _ in self.held]
         drawn = [(g, g.get_state()) for g, _ in self.random]
         try:
