@@ -145,11 +145,12 @@ class Gradient(_Tensor):
     @property
     def grad(self) -> Tensor | None:
         """The gradient accumulated by backward(), or None."""
-        found, node = getattr(self, "_grad", None), self._grad_node
+        found: Tensor | None = getattr(self, "_grad", None)
+        node = self._grad_node
         made = found is None and node is not None and node.__class__ is not AccumulateGrad
         if made and not self.is_leaf and not self.retains_grad:
             _warn_non_leaf()
-        if LEFT and found is not None and LEFT.get(id(found)) is found:
+        if found is not None and LEFT and LEFT.get(id(found)) is found:
             _ASKED[id(found)] = found
         return found
 
