@@ -10,12 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
-from rushlight._engine.dispatch.generated_code import compile_function
 from rushlight.jit.compiler.calls import declaration
 from rushlight.jit.modules import ScriptFunction
-from rushlight.jit.program.execute import PythonWriter, entry
-from rushlight.jit.program.failures import PLACES
-from rushlight.jit.program.ir import Function, Node, Value, inlined, walk
+from rushlight.jit.program.execute import PythonWriter, compiled, entry
+from rushlight.jit.program.ir import Node, Value, inlined, walk
 from rushlight.jit.program.types import TENSOR, Type
 
 
@@ -27,7 +25,7 @@ def with_branches(scripted: Any) -> Callable[..., Any] | None:
     whole = inlined(scripted._function if is_function else scripted._type.method("forward"))
     if not any(node.kind == "prim::If" and _asked(node) is not None for node in walk(whole.block)):
         return scripted._entry if is_function else None  # not the Python function that it was made of
-    whole.run = _compiled(whole)
+    whole.run = compiled(whole, _Writer(whole))
     call = entry(whole, declaration(whole))
     return call if is_function else lambda *args, **kwargs: call(scripted, *args, **kwargs)
 
@@ -40,16 +38,6 @@ def assigned_tensors(scripted: Any) -> list[str]:
     tables = scripted._parameters, scripted._buffers
     held = dict.fromkeys(n for n in names if not any(n in table for table in tables))
     return [n for n in held if isinstance(scripted.__dict__.get(n), torch.Tensor)]
-
-
-def _compiled(function: Function) -> Callable[..., Any]:
-    writer = _Writer(function)
-    body = writer.write()
-    names = ", ".join(writer.spelled[v] for v in function.block.params)
-    text = f"def {function.name}({names}):\n{body}"
-    made = compile_function(text, function.name, writer.scope, function.qualname)
-    PLACES[made.__code__.co_filename] = writer.places
-    return made
 
 
 def _asked(node: Node) -> Value | None:

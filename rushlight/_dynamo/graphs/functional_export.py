@@ -20,7 +20,8 @@ from rushlight._engine.core.pytree import Tree, flatten, tree_map
 from rushlight._subclasses.active import TracingContext
 from rushlight._subclasses.fake_tensor import FakeTensorMode
 from rushlight.export.errors import UserError, UserErrorType
-from rushlight.export.recording.state import as_before
+from rushlight.export.recording.side_effects import variables
+from rushlight.export.recording.state import as_before, refill
 from rushlight.fx.conventions import CodeGen
 from rushlight.fx.experimental.symbolic_shapes import ShapeEnv
 from rushlight.fx.graph_module import put
@@ -93,30 +94,15 @@ def _own(value: Any) -> Any:
 def _put_back(f: Any, owner: Any) -> Iterator[None]:
     """A context that puts back the module's state, and the lists, dicts and sets that f's code names."""
     code = type(f).forward if isinstance(f, torch.nn.Module) else f
-    held = [(v, v.copy()) for v in _variables(code) if type(v) in (list, dict, set)]
+    plain = getattr(code, "__func__", code)
+    named = [v for _, v in variables(plain)] if isinstance(plain, FunctionType) else []
+    held = [(v, v.copy()) for v in named if type(v) in (list, dict, set)]
     try:
         with as_before(torch.nn.Module() if owner is None else owner, False):
             yield
     finally:
         for value, before in held:
-            if type(value) is list:
-                value[:] = before
-            else:
-                value.clear()
-                value.update(before)
-
-
-def _variables(f: Any) -> Iterator[Any]:
-    """What a function's free variables and globals hold."""
-    plain = getattr(f, "__func__", f)
-    if not isinstance(plain, FunctionType):
-        return
-    for cell in plain.__closure__ or ():
-        try:
-            yield cell.cell_contents
-        except ValueError:  # a variable that has no value yet
-            continue
-    yield from (plain.__globals__[n] for n in plain.__code__.co_names if n in plain.__globals__)
+            refill(value, before)
 
 
 class _Given(int):
@@ -222,10 +208,6 @@ class _CapturedCode(CodeGen):
     def process_inputs(self, *inputs: Any) -> Any:
         """The graph's inputs for these arguments."""
         return self.flat(*inputs)
-
-    def process_outputs(self, outputs: Any) -> Any:
-        """The graph's own results."""
-        return outputs
 
 
 def _module(mod: Any, recorder: Recorder, sources: Sources, results: Results, given: Any) -> fx.GraphModule:

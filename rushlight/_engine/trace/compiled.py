@@ -49,19 +49,9 @@ from rushlight._engine.trace.fitness import (
 from rushlight._engine.trace.guards import Guards, difference, key_of, likeness, outline
 from rushlight._engine.trace.passes import gradients
 from rushlight._engine.trace.passes.memory import uncollected
-from rushlight._engine.trace.program import (
-    Program,
-    Recorded,
-    results_of,
-    tracked_of,
-)
+from rushlight._engine.trace.program import Program, Recorded, results_of, tracked_of
 from rushlight._engine.trace.recorder import Recorder, recording, root, roots
-from rushlight._engine.trace.regions import (
-    MOVED,
-    Traced,
-    backwards_of_programs,
-    overheard,
-)
+from rushlight._engine.trace.regions import MOVED, Traced, backwards_of_programs, overheard
 from rushlight._engine.trace.sizes.descriptions import Described, sizes_of
 from rushlight._engine.trace.sizes.families import Family, resemble
 from rushlight._engine.trace.sizes.heard import Heard
@@ -99,9 +89,8 @@ class Specialization:
         self.batches = LOCAL.batches
         # In which order the dims of results' gradients lay, by the number of the result.
         self.orders: dict[int, tuple[int, ...]] = {}
-        # The key without sizes; how many calls waited for a program, as others with this outline had one,
-        # and how long they took, and how long it takes to make one, of their thread's time; the latest that
-        # waited.
+        # The key without sizes; how long calls took that waited for a program, as others with this outline
+        # had one, and how long it takes to make one, of their thread's time; the latest that waited.
         self.outline: Any = None
         # The key without the identities of objects.
         self.likeness: Any = None
@@ -109,8 +98,6 @@ class Specialization:
         self.derived = False
         # Its program before it was settled, until that is known to be right.
         self.described: Described | None = None
-        # What its record was told, for as long as it is looked at.
-        self.heard: Any = None
         # The numbers in the key that outlines leave out.
         self.sizes: tuple[int, ...] = ()
         # Which way Python went when a record was made (effects/purity.py), and whether a call of this kind
@@ -121,7 +108,6 @@ class Specialization:
         self.unsure = False
         self.worked = self.learnt = 0.0
         self.latest = choice.Sample(None)
-        self.waited = 0
         # Whether it is replayed; where it cannot be: whether it is matched.
         self.race, self.choice = choice.Race(), choice.Choice()
         # What compiles while calls run eagerly.
@@ -259,7 +245,7 @@ class Compiled:
             return self._slowly(plan, None, tensors, args, kwargs)
         # What it writes to is read by other names, too, where an argument is the same memory.
         met = program.writes and not program.writes.isdisjoint([id(root(t._memory)) for t in tensors])
-        if met or program.pending or not program.room.busy.acquire(blocking=False):
+        if met or not program.room.enter():
             return self.function(*args, **kwargs)
         try:
             plan.replays += 1
@@ -379,7 +365,6 @@ class Compiled:
 
     def _waiting(self, plan: Specialization, tensors: list[Tensor], args: Any, kwargs: Any) -> Any:
         """A call that waits for its program. The backward() of the one before it has come by now."""
-        plan.waited += 1
         plan.worked += plan.latest.seconds
         plan.latest = choice.Sample(None)
         if not plan.calls:
@@ -545,10 +530,10 @@ class Compiled:
             def make(until: float | None, share: float) -> Program:
                 return Program(recorder, given, output, traced, until, share)
 
-            if plan.outline is not None:
-                plan.heard = Heard(recorder.entries, given, guards.known(), results_of(output))
-            why = self._take(plan, make, guards, until, before, tensors)
-            plan.heard = None
+            def told() -> Heard:
+                return Heard(recorder.entries, given, guards.known(), results_of(output))
+
+            why = self._take(plan, make, told, guards, until, before, tensors)
         if not why:
             overheard(tracked, plan.orders)
         if not why and not first:
@@ -574,7 +559,7 @@ class Compiled:
         if family is None or path is None or not family.serves(plan.sizes):
             return NotImplemented
         # Another program's run, or the backward pass that is still to come, needs the memory.
-        if family.room.pending or not family.room.busy.acquire(blocking=False):
+        if not family.room.enter():
             plan.calls -= 1
             return self.function(*args, **kwargs)
         try:
@@ -635,6 +620,7 @@ class Compiled:
         self,
         plan: Specialization,
         make: Callable[..., Program],
+        told: Callable[[], Heard],
         guards: Guards,
         until: float | None,
         before: State,
@@ -649,11 +635,12 @@ class Compiled:
 
             def build(share: float = self.share()) -> None:
                 nonlocal second
+                family = self._family(plan)
+                heard = None if family is None else told()  # before passes write to the record
                 made = make(until, share)
                 second = Recorded(made)
-                if plan.outline is not None and len(self.plans) > 1:
-                    family = self.families.setdefault(plan.outline, Family())
-                    plan.described = family.described(made, guards.known(), plan.sizes, plan.heard)
+                if family is not None and heard is not None:
+                    plan.described = family.described(made, guards.known(), plan.sizes, heard)
                 made.settle(guards.known())
                 if all(guards is not p.guards for p in self.plans.values()):  # else they know
                     gradients.guard(guards, made.entries)
@@ -679,6 +666,13 @@ class Compiled:
         plan.described = None
         self.trace.faster += plan.ready
         return why
+
+    def _family(self, plan: Specialization) -> Family | None:
+        """Whom a program of this kind can tell how numbers follow from sizes; None where nobody asks."""
+        if plan.outline is None or len(self.plans) < 2:
+            return None
+        family = self.families.setdefault(plan.outline, Family())
+        return family if family.learns else None
 
     def _is_known(self, plan: Specialization, program: Program, before: State) -> bool:
         """Whether what a program does has been done twice at other sizes, all else being alike."""

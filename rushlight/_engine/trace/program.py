@@ -420,11 +420,6 @@ class Program:
 
     # --- replays --------------------------------------------------------------------------------------
 
-    @property
-    def pending(self) -> bool:
-        """Whether the memory is still needed: the last replay's backward pass is still to come."""
-        return self.room.pending
-
     def run(self, tensors: Sequence[Tensor]) -> Any:
         """The results for these inputs, of the recorded shapes and dtypes."""
         keep_asked()

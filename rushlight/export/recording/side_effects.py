@@ -10,6 +10,7 @@ from types import FunctionType
 from typing import Any
 
 from rushlight._engine.core.callers import warn
+from rushlight.export.recording.state import refill
 from rushlight.nn import Module
 
 _CONTAINERS = (list, dict, set)
@@ -24,8 +25,7 @@ def put_back(mod: Any) -> Iterator[None]:
     for source, value, before in held:
         if not _same(value, before):
             changed.append(source)
-            value.clear()
-            value.extend(before) if type(value) is list else value.update(before)
+            refill(value, before)
     if changed:
         warn(
             "While compiling, we found certain side effects happened in the model.forward. Here are the list "
@@ -47,6 +47,17 @@ def _is(one: Any, other: Any) -> bool:
     return one is other
 
 
+def variables(function: FunctionType, owner: str = "") -> Iterator[tuple[str, Any]]:
+    """What a function's free variables and globals hold, by how a program would write where that is."""
+    for i, cell in enumerate(function.__closure__ or ()):
+        try:
+            yield f"{owner}.__closure__[{i}].cell_contents", cell.cell_contents
+        except ValueError:  # a variable that has no value yet
+            continue
+    known = function.__globals__
+    yield from ((f"G['{n}']", known[n]) for n in function.__code__.co_names if n in known)
+
+
 def _reached(mod: Any) -> Iterator[tuple[str, Any]]:
     """Containers, each once, by how a program would write where they are."""
     forward = getattr(mod, "forward", None)
@@ -56,16 +67,8 @@ def _reached(mod: Any) -> Iterator[tuple[str, Any]]:
     owner = "L['self']._modules['_export_root'].forward"
     if hasattr(forward, "__func__"):
         owner += ".__func__"
-    places: list[tuple[str, Any]] = []
-    for i, cell in enumerate(plain.__closure__ or ()):
-        try:
-            places.append((f"{owner}.__closure__[{i}].cell_contents", cell.cell_contents))
-        except ValueError:  # a variable that has no value yet
-            continue
-    known = plain.__globals__
-    places += [(f"G['{n}']", known[n]) for n in plain.__code__.co_names if n in known]
     seen: set[int] = set()
-    for source, value in places:
+    for source, value in variables(plain, owner):
         parts = [(source, value)]
         if not isinstance(value, (Module, type, *_CONTAINERS)) and type(value).__module__ != "builtins":
             parts = [(f"{source}.{n}", v) for n, v in getattr(value, "__dict__", {}).items()]

@@ -75,6 +75,12 @@ def _containers(value: Any, seen: set[int]) -> Iterator[tuple[Any, Any]]:
             yield from _containers(item, seen)
 
 
+def refill(container: Any, items: Any) -> None:
+    """Let a list, dict or set have these items and no others."""
+    container.clear()
+    container.extend(items) if type(container) is list else container.update(items)
+
+
 @contextmanager
 def as_before(mod: Any, warns: bool) -> Iterator[None]:
     """Parameters, buffers, submodules, modules' attributes and random numbers are afterwards what they were.
@@ -98,17 +104,12 @@ def as_before(mod: Any, warns: bool) -> Iterator[None]:
             was = {id(v): items for v, items in lists if type(v) is list}
             _assigned(mod, [(m, {k: was.get(id(v), v) for k, v in own.items()}) for m, own, _ in held])
         for v, items in lists:
-            if type(v) is list:
-                v[:] = items
-            else:
-                v.clear()
-                v.update(items)
+            refill(v, items)
         for m, own, tables in held:
             m.__dict__.clear()
             m.__dict__.update(own)
             for table, entries in tables:
-                table.clear()
-                table.update(entries)
+                refill(table, entries)
         with torch.no_grad():
             for b, values in buffers:
                 b.copy_(values)

@@ -269,14 +269,18 @@ def _says(value: Value, default: Any) -> bool:
 def runner(function: Function) -> Callable[..., Any]:
     """The Python function of a program, which trusts its arguments."""
     if function.run is None:
-        writer = PythonWriter(function)
-        body = writer.write()
-        names = ", ".join(writer.spelled[v] for v in function.block.params)
-        text = f"def {function.name}({names}):\n{body}"
-        made = compile_function(text, function.name, writer.scope, function.qualname)
-        PLACES[made.__code__.co_filename] = writer.places
-        function.run = made
+        function.run = compiled(function, PythonWriter(function))
     return function.run
+
+
+def compiled(function: Function, writer: PythonWriter) -> Callable[..., Any]:
+    """The Python function that a writer writes of a program."""
+    body = writer.write()
+    names = ", ".join(writer.spelled[v] for v in function.block.params)
+    text = f"def {function.name}({names}):\n{body}"
+    made = compile_function(text, function.name, writer.scope, function.qualname)
+    PLACES[made.__code__.co_filename] = writer.places
+    return made
 
 
 def _of_type(value: Any, t: Type) -> Any:

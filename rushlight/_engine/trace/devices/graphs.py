@@ -142,11 +142,6 @@ class DeviceProgram:
         self.orders: list[tuple[int, ...] | None] = []
         self.backward: CUDAGraph | None = None
 
-    @property
-    def pending(self) -> bool:
-        """Whether the memory is still needed: the last replay's backward pass is still to come."""
-        return self.room.pending
-
     # --- capturing ----------------------------------------------------------------------------------
 
     def capture(self, tensors: Sequence[Tensor], args: Any, kwargs: Any) -> str:

@@ -315,6 +315,10 @@ class Room:
         node = None if self.latest is None else self.latest()
         return node is not None and node.saved is not None
 
+    def enter(self) -> bool:
+        """Whether a program may run here now; the caller releases `busy` then."""
+        return not self.pending and self.busy.acquire(blocking=False)
+
     def arena(self, size: int) -> Array:
         """Bytes for a program."""
         return np.empty(size, np.uint8) if self._range is None else self._range.at(size)[:size]

@@ -58,12 +58,15 @@ class Family:
             return False
         return len(self._samples) < MOST if self._sizes is None else self._sizes.vary_alike(sizes)
 
+    @property
+    def learns(self) -> bool:
+        """Whether one more program would tell something."""
+        return not self.unlike and len(self._samples) < MOST
+
     def described(
         self, program: Program, known: Sequence[Tensor], sizes: tuple[int, ...], heard: Heard
     ) -> Described | None:
         """A program that is about to be settled, if it can be one of the family."""
-        if self.unlike or len(self._samples) >= MOST:
-            return None
         try:
             return Described(program, known, sizes, heard)
         except Unlike as why:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -224,28 +225,39 @@ class State:
         """Whether a program leaves what an eager call has left, from the same state on. One that fails does
         not.
         """
-        after = [(a, a.copy()) for a, _ in self.held]
         # Leaves may hold these: programs at other sizes have given them.
-        gradients = [(a, a.copy()) for a in _given_to_leaves(trial.program.forward.entries)]
+        gradients = _given_to_leaves(trial.program.forward.entries)
+        with self._again(gradients) as (after, drawn):
+
+            def written(memory: set[int]) -> bool:
+                """Whether memory that the program has written to is as the call left it."""
+                return all(a.tobytes() == values.tobytes() for a, values in after if id(root(a)) in memory)
+
+            try:
+                alike = trial.forward(written)
+                steps = trial.witness.stepped
+                same = steps or all(np.array_equal(g.get_state()._array, s._array) for g, s in drawn)
+                return alike and same and trial.backward()
+            except Exception:  # nothing is known of the program yet
+                return False
+
+    @contextmanager
+    def _again(self, beside: Sequence[Array] = ()) -> Iterator[tuple[Any, Any]]:
+        """As before the call for a while; what has been since: (memory, values) and (generator, state).
+
+        beside: further memory that is to be afterwards what it is.
+        """
+        after = [(a, a.copy()) for a, _ in self.held]
+        others = [(a, a.copy()) for a in beside]
         drawn = [(g, g.get_state()) for g, _ in self.random]
         try:
             for a, values in self.held:
                 a[...] = values
             for g, state in self.random:
                 g.set_state(state)
-
-            def written(memory: set[int]) -> bool:
-                """Whether memory that the program has written to is as the call left it."""
-                return all(a.tobytes() == values.tobytes() for a, values in after if id(root(a)) in memory)
-
-            alike = trial.forward(written)
-            steps = trial.witness.stepped
-            same = steps or all(np.array_equal(g.get_state()._array, s._array) for g, s in drawn)
-            return alike and same and trial.backward()
-        except Exception:  # nothing is known of the program yet
-            return False
+            yield after, drawn
         finally:
-            for a, values in (*after, *gradients):
+            for a, values in (*after, *others):
                 a[...] = values
             for g, state in drawn:
                 g.set_state(state)
@@ -257,17 +269,10 @@ class State:
         if [a.tobytes() for a in program.constants] != [a.tobytes() for a in second.constants]:
             return "what seemed to be constant depends on something that cannot be repeated"
         keep_asked()
-        after = [(a, a.copy()) for a, _ in self.held]
-        drawn = [(g, g.get_state()) for g, _ in self.random]
-        try:
-            for a, values in self.held:
-                a[...] = values
-            for g, state in self.random:
-                g.set_state(state)
+        with self._again() as (after, _):
             given = [[t._array for t in tensors], *[p.inputs for p in second.parts[1:]]]
             for part, other, arrays in zip(program.parts, second.parts, given, strict=True):
-                for own, a in zip(part.inputs, arrays, strict=True):
-                    own[...] = a
+                _give(part, arrays)
                 why = _compared(part, other, second.known, write)
                 if why:
                     return why
@@ -276,11 +281,6 @@ class State:
             ):
                 return "what it leaves in buffers or variables depends on something that cannot be repeated"
             return ""
-        finally:
-            for a, values in after:
-                a[...] = values
-            for g, state in drawn:
-                g.set_state(state)
 
 
 def _compared(part: Part, other: Any, known: Container[int], write: bool) -> str:
